@@ -18,12 +18,12 @@ LARGE |= {"token_vectors"}
 PIECES = {
     "by": "e.created AS by",
     "end": "in",
-    "far": "src",
     "filter": "",
     "in_force": "(e.valid_to IS NULL OR e.valid_to > :at)",
     "limit": "10",
     "lists": "json_group_array(by)",
-    "near": "dst",
+    "other": "src",
+    "own": "dst",
     "order": "by DESC",
     "way": "DESC",
 }

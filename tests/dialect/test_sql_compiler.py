@@ -25,7 +25,7 @@ from remloom.errors import (
 from remloom.sql.compile import compile_select
 from remloom.sql.functions import aggregates, functions, markdown_list
 from remloom.sql.render import render_select
-from remloom.store.postgres.select.sql_writer import PostgresWriter
+from remloom.store.postgres.sql_writer import PostgresWriter
 from remloom.store.sqlite.select.select_writer import SqliteWriter
 
 SMUGGLED = ", (SELECT max(content) FROM remloom.records) FROM resources LIMIT 1 --"

@@ -19,9 +19,8 @@ from remloom import Edge, Entity, Moment, Resource, labels
 from remloom.kv import Entry
 from remloom.predicates import Eq, Gte, Query
 from remloom.store.batch import TokenVectorBatch
-from remloom.store.postgres import PostgresStore
+from remloom.store.postgres import PostgresStore, search
 from remloom.store.postgres.indexes import trigram_index
-from remloom.store.postgres.search import vector_search
 from remloom.store.postgres.write.batch_writer import write as transact
 from remloom.store.rules import validation
 from remloom.store.specs import ChunkRange, EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
@@ -174,7 +173,7 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
 def test_a_question_is_answered_from_its_indexes(
     store: PostgresStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_search, "_FEW", 50)
+    monkeypatch.setattr(search, "_FEW", 50)
     ask, indexes = ASKED[kind]
     with store._server.read() as cursor:
         before = _counts(cursor)

@@ -33,7 +33,7 @@ from remloom.store.batch import Vector, VectorBatch
 from remloom.store.definitions import Definitions
 from remloom.store.postgres import PostgresStore, migrate
 from remloom.store.postgres.migrations import newest
-from remloom.store.postgres.select.select import compilers_of
+from remloom.store.postgres.select import compilers_of
 from remloom.store.postgres.tenants import TABLES
 from remloom.store.postgres.write.batch_writer import write
 from remloom.store.rules.vector_validation import to_vector

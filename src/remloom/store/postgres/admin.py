@@ -12,7 +12,7 @@ from .database import PostgresDatabase, TenantCursor
 from .indexes import bm25_index, trigram_index
 from .indexes.hnsw_builder import HnswBuilder
 from .rows import SQL, decode
-from .search.vectors import PostgresTokenVectors, PostgresVectors
+from .vectors import PostgresTokenVectors, PostgresVectors
 
 _SHOWN = 20  # disagreements of one kind listed
 _SAMPLE = 1_000  # records whose size tells that of all

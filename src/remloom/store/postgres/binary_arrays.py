@@ -21,7 +21,7 @@ from psycopg.types import TypeInfo
 
 _T = TypeVar("_T")
 
-_PART = 250  # rows: their statement costs little beside them, and goes into a socket's buffer
+_PART = 250  # rows: their statement costs little next to them, and goes into a socket's buffer
 _NULL = b"\xff\xff\xff\xff"
 # dimensions, whether there are NULLs, type of the elements, how many, from which
 _HEAD = Struct("!iiIii").pack

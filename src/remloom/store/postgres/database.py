@@ -35,7 +35,7 @@ _DEFINING = 0x52454D4C4F4F4D  # of the advisory lock, which goes with the connec
 _TRIES = 4  # of a write that PostgreSQL rolled back because of another
 # Whatever the statistics say of a tenant (nothing, while it is new): every statement goes by the
 # indexes, a key at a time, joins in the order it is written in, and is planned once, however many
-# keys it is told to expect. What is asked for in the order of an index is read in it: pages that
+# keys it expects. What is asked for in the order of an index is read in it: pages that
 # cost the same anywhere make no bitmap of all of a hub cheaper.
 _PLANNING = {
     "plan_cache_mode": "force_generic_plan",
@@ -130,7 +130,7 @@ class PostgresDatabase:
             server = cls._open.get(key)
             if server is None:
                 server = cls(url, pool_size, timeout)
-                # what is wrong with the URL is known at once, and said in full
+                # what is wrong with the URL is known at once, and reported in full
                 server.connect().close()
                 server._pool.open()
                 cls._open[key] = server

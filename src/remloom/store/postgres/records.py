@@ -22,7 +22,7 @@ from ..stored_records import StoredRecords, name_of
 from .database import PostgresDatabase
 from .graph import PostgresGraph
 from .rows import SQL, decode, paths_of, short, storable
-from .select.sql_writer import order_terms
+from .sql_writer import order_terms
 
 # Several keys in a row may be of one record.
 _KEYS_PER_NAME = 4

@@ -139,7 +139,7 @@ def lost_commit(database: str) -> StoreError:
 
 
 class translate_errors:
-    """Raises our errors in place of PostgreSQL's."""
+    """Raises our errors instead of PostgreSQL's."""
 
     __slots__ = ("database",)
 

@@ -19,10 +19,10 @@ from .graph import PostgresGraph
 from .indexes.hnsw_builder import TAIL, HnswBuilder
 from .records import PostgresRecords
 from .rows import SQL
-from .search.search import PostgresSearch
-from .search.vectors import PostgresTokenVectors, PostgresVectors
-from .select.select import PostgresSql, compilers_of
+from .search import PostgresSearch
+from .select import PostgresSql, compilers_of
 from .tenants import PostgresTenants
+from .vectors import PostgresTokenVectors, PostgresVectors
 from .write.batch_writer import BatchWriter, write
 from .write.deletion import delete
 from .write.kv import PostgresKeyValue
@@ -116,8 +116,8 @@ class PostgresStore:
         return self._write(lambda writer: writer.apply(self._read(writer, work)))
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
-        given = list(ids)
-        deletion = write(self._server, lambda writer: delete(writer, given, derived=derived))
+        requested = list(ids)
+        deletion = write(self._server, lambda writer: delete(writer, requested, derived=derived))
         return self._with_remaining(deletion) if erase else deletion
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
@@ -132,8 +132,8 @@ class PostgresStore:
         return self._with_remaining(write(self._server, run))
 
     def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
-        given = list(ids)
-        return write(self._server, lambda writer: writer.set_expiry(given, at))
+        requested = list(ids)
+        return write(self._server, lambda writer: writer.set_expiry(requested, at))
 
     def _write(self, work: Callable[[BatchWriter], Written]) -> Written:
         vectors = 0

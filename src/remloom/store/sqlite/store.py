@@ -115,12 +115,12 @@ class SqliteStore:
         )
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
-        given = tuple(ids)
+        requested = tuple(ids)
         if erase and derived:
-            return self.erase(lambda _: Batch(deleted=given))
+            return self.erase(lambda _: Batch(deleted=requested))
 
         def work(cursor: apsw.Cursor) -> tuple[Deletion, Tombstones]:
-            return delete(cursor, given, derived=derived, erase=erase)
+            return delete(cursor, requested, derived=derived, erase=erase)
 
         return self._erase(work) if erase else self._database.write(work)[0]
 
@@ -132,8 +132,8 @@ class SqliteStore:
         return self._erase(run)
 
     def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
-        given = tuple(ids)
-        return self._database.write(lambda cursor: batch_writer.set_expiry(cursor, given, at))
+        requested = tuple(ids)
+        return self._database.write(lambda cursor: batch_writer.set_expiry(cursor, requested, at))
 
     def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, Tombstones]]) -> Deletion:
         """Delete, empty the log of what was deleted, and look for what is left of it."""

@@ -185,7 +185,7 @@ def having_all(
 ) -> tuple[NDArray[np.int64], frozenset[int]]:
     """List the numbers of the texts that have every term of this one, ascending; none if it has no
     terms. Where no more than a `few` have the rarest, that alone is read: those that have it, and
-    the terms that they are still to be asked for."""
+    the terms that are still to be looked for in them."""
     terms = np.unique(np.frombuffer(hash_terms(text), "<i8")).tolist()
     of_rarest = _read_postings(cursor, terms, SQL.postings_of_rarest)
     rarest = next((numbers for numbers, _ in of_rarest), np.empty(0, np.int64))

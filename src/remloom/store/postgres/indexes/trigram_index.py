@@ -271,7 +271,7 @@ class NameCandidates:
         range_of_page, run_of_page = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
         sizes = [len(data) // _POSTING.itemsize for *_, data in rows]
         postings = _unpacked(data for *_, data in rows)
-        # A page has postings of the ranges beside it too.
+        # A page has postings of neighbouring ranges too.
         inside = postings >= np.repeat(low[range_of_page], sizes)
         inside &= postings < np.repeat(high[range_of_page], sizes)
         postings = postings[inside]

@@ -244,8 +244,8 @@ class BatchWriter(EdgeWriter):
         }
         if not rows:
             return
-        given = [(short(item.keys[0]), id, item.record.schema) for id, item in rows.items()]
-        values = columns({"keys": "t", "ids": "t", "schemas": "t"}, given)
+        handles = [(short(item.keys[0]), id, item.record.schema) for id, item in rows.items()]
+        values = columns({"keys": "t", "ids": "t", "schemas": "t"}, handles)
         for id, schema, body in self.rows(SQL.same_handles, **values):
             raise same_handle(rows[id].record, decode(schema, body, None))  # type: ignore[arg-type]
 

@@ -73,7 +73,7 @@ class EdgeWriter(Transaction):
         for position, src in self._own_keys(keyed, own).items():
             (_, rel, dst), edge = keyed[position]
             keyed[position] = ((src, rel, dst), edge)
-        # One statement may touch a row once: an edge that is given twice waits for the next.
+        # One statement may touch a row once: an edge that comes twice waits for the next.
         while keyed:
             first: dict[EdgeKey, Edge] = {}
             later = [(key, edge) for key, edge in keyed if first.setdefault(key, edge) is not edge]
@@ -95,7 +95,7 @@ class EdgeWriter(Transaction):
         return found
 
     def _upsert(self, edges: Sequence[tuple[EdgeKey, Edge]]) -> None:
-        """Store edges, or merge them with those there are; none is given twice."""
+        """Store edges, or merge them with those there are; none comes twice."""
         connection = self.cursor.connection
         # The server stores one part while the next is prepared, and the part before is counted.
         with connection.pipeline():
@@ -132,7 +132,7 @@ class EdgeWriter(Transaction):
         return len(deleted)
 
     def move_edges(self, moved: dict[str, str]) -> None:
-        """Put the edges at some keys at others, all at once: two may change places."""
+        """Put the edges at some keys at others, all at once: two may change keys."""
         rows = self.rows(SQL.edges_at_ends, keys=ArrayColumn("t", list(moved)))
         edges = [edge_of(row) for row in rows]
         self.delete_edges([edge.key for edge in edges])

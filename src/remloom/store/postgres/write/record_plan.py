@@ -74,7 +74,7 @@ class _Planner:
     def _read_owners(self, items: Sequence[BatchRecord]) -> None:
         """Read whose keys these are: of resources and moments only thin ones, which they
         replace."""
-        keys: dict[str, bool] = {}  # whether all of its records matter
+        keys: dict[str, bool] = {}  # whether all of its records are read
         for item in items:
             joins = isinstance(item.record, Entity | Row)
             for key in map(short, item.keys):
@@ -140,7 +140,7 @@ class _Planner:
         return self._namesakes.get(short(item.keys[0]), [])
 
     def _row_of_handle(self, item: BatchRecord) -> str:
-        """The id of the row that one given without id may be; empty when there is none."""
+        """The id of the row that one without an id may be; empty when there is none."""
         if not item.merge or not isinstance(item.record, Row):
             return ""
         return self._handles.get((item.record.schema, short(item.keys[0])), "")

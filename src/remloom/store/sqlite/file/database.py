@@ -214,7 +214,7 @@ class TransactionDatabase(SqliteDatabase):
 
 
 class _User:
-    """Goes with its thread, and tells so that the thread's reader is free."""
+    """Goes with its thread, whose reader is free from then on."""
 
 
 def copy_pages(source: apsw.Connection, path: Path, key: str | None) -> None:

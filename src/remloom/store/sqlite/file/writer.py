@@ -210,7 +210,7 @@ class Upkeep:
             self._watched = True
             return True
         except apsw.Error:
-            return False  # the next one who reads or writes is told
+            return False  # the next read or write reports it
         finally:
             try:
                 if not self._file.closed:

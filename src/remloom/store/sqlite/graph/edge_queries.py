@@ -17,10 +17,10 @@ from ...specs import EdgeOrder
 from ..rows import SQL
 
 _UNLIMITED = 2**62  # edges; one more is still a limit to SQLite
-_FAR_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{far})"
+_OTHER_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{other})"
 _TYPE = "(SELECT name FROM rels t WHERE t.rel = e.rel)"
 _ORDERS = {
-    "created_at": "e.created", "weight": "e.weight", "rel_type": _TYPE, "dst": _FAR_KEY,
+    "created_at": "e.created", "weight": "e.weight", "rel_type": _TYPE, "dst": _OTHER_KEY,
     # Python cannot sort None
     **{field: f"ifnull(e.{field}, {-(2**63)})" for field in ("valid_from", "valid_to")},
 }  # fmt: skip
@@ -76,15 +76,14 @@ class Fetch:
         for end in ("out", "in"):
             ties = [] if self.by_time else ["-e.created"]
             if exact:
-                ties += [_FAR_KEY, _TYPE]
+                ties += [_OTHER_KEY, _TYPE]
             names = ["by", *(f"tie{number}" for number in range(len(ties)))]
-            expressions = [
-                template.format(far=far_column(end)) for template in (_ORDERS[order.field], *ties)
-            ]
+            other = other_column(end)
+            expressions = [term.format(other=other) for term in (_ORDERS[order.field], *ties)]
             named = zip(expressions, names, strict=True)
             pieces = {
                 "end": end,
-                "near": near_column(end),
+                "own": own_column(end),
                 "in_force": self._condition(),
             }
             ordered = pieces | {
@@ -95,9 +94,7 @@ class Fetch:
             lists = ", ".join(f"json_group_array({name})" for name in names)
             made.edges[end] = SQL.fill("edges", **ordered)
             made.edge_keys[end] = SQL.fill("edge_keys", lists=lists, **ordered)
-            made.neighbours[end] = SQL.fill(
-                "neighbours", far=far_column(end), lists=lists, **ordered
-            )
+            made.neighbours[end] = SQL.fill("neighbours", other=other, lists=lists, **ordered)
             made.counts[end] = SQL.fill("count_at", **pieces)
         return made
 
@@ -134,11 +131,11 @@ def ends_of(direction: Direction) -> tuple[str, ...]:
     return ("out", "in") if direction == "both" else (direction,)
 
 
-def near_column(end: str) -> str:
+def own_column(end: str) -> str:
     return "src" if end == "out" else "dst"
 
 
-def far_column(end: str) -> str:
+def other_column(end: str) -> str:
     return "dst" if end == "out" else "src"
 
 

@@ -25,7 +25,7 @@ from .edge_queries import (
     has_ties,
     in_force,
     microseconds_at,
-    near_column,
+    own_column,
 )
 from .label_numbers import LabelNumbers
 from .traversal import walk
@@ -160,7 +160,7 @@ class SqliteGraph:
                 sql = SQL.fill(
                     "count_by_type",
                     end=end,
-                    near=near_column(end),
+                    own=own_column(end),
                     in_force=in_force(as_of is None),
                 )
                 rows = cursor.execute(sql, (str(label_nos), microseconds_at(as_of))).fetchall()

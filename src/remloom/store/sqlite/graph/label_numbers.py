@@ -36,7 +36,7 @@ class GraphCache(threading.local):
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
-        # of the file, as this thread's connection tells it
+        # of the file, by this thread's connection
         self._version = -1
         self._until = 0  # microseconds since 1970
         # true within `reading`: nothing can have been written

@@ -169,7 +169,7 @@ class IndexManager:
                 with suppress(StoreBusyError, StoreFullError):  # it is tried again
                     self._work()
         except StoreError:
-            # of a file that is damaged or gone: the next one who reads or writes is told
+            # of a file that is damaged or gone: the next read or write reports it
             self._thread = None
 
     def _work(self) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _SPARE = 2  # times the limit, see `_Filter.first_limit`
-_OVERFETCH = 4  # times as many are asked for when those did not suffice
+_OVERFETCH = 4  # times as many are fetched when those did not suffice
 # as hit; of one label, those it names before those it is an alias of, then as written
 _HIT_ORDER = itemgetter(0, 1, 2)
 _COSTLIER = 4  # times as much as listing a number takes to fetch its record
@@ -53,7 +53,7 @@ class _Filter(Struct, frozen=True):
     values: Sequence[Any] = ()
 
     def state(self, cursor: apsw.Cursor) -> Any:
-        """Identify the filter and the state of the file, as this thread's connection tells it."""
+        """Identify the filter and the state of the file, by this thread's connection."""
         version = cursor.execute("PRAGMA data_version").get
         return self.hits, self.condition, tuple(self.values), version, id(cursor)
 

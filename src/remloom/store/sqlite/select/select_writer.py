@@ -241,7 +241,7 @@ def _read_by_groups(select: Select) -> list[Expression]:
 
 
 def _over_groups(select: Select, known: Mapping[Expression, Expression]) -> Select:
-    """The SELECT with the values of its groups in the place of what they are computed of."""
+    """The SELECT with the values of its groups instead of what they are computed of."""
     return replace(
         select,
         outputs=tuple(

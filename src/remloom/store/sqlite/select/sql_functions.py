@@ -42,7 +42,7 @@ _TIME = re.compile(
 class _MemoryWatch:
     """Gives memory that is free back while a statement runs.
 
-    A sorter keeps a small piece of each row, and each may be cut from the place of a long text that
+    A sorter keeps a small piece of each row, and each may be cut from where a long text was that
     is free again: the next long text fits in none of them, and the process grows by one a row.
     """
 
@@ -259,13 +259,13 @@ def whole(value: float | None) -> int | None:
     return int(value) if value is not None and abs(value) < 2**63 else None
 
 
-def rounded(value: float | None, places: int) -> float | None:
-    """The number to so many places, halves away from zero."""
+def rounded(value: float | None, digits: int) -> float | None:
+    """The number to so many digits, halves away from zero."""
     if value is None or not math.isfinite(value):
         return None
     if abs(value) > 1e15:
         return value
-    return float(Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+    return float(Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
 def _floored(value: int | None, size: int) -> int | None:
@@ -361,7 +361,7 @@ def time_shown(at: int | None) -> str | None:
 
 
 def time_of(text: str | None) -> int | None:
-    """The time that a text tells; None where it tells none."""
+    """The time in a text; None where it is none."""
     if text is None or len(text) > 40 or not _TIME.fullmatch(text):
         return None
     try:

@@ -390,10 +390,10 @@ class SqliteExpressions(Writer):
 def mixed_json(value: Json) -> str:
     """The JSON of a field that some rows have by another name, or not at all."""
     names = (value.steps[0], *value.earlier)
-    places = [f"r.body -> '{json_path([value.column, name])}'" for name in names]
+    sources = [f"r.body -> '{json_path([value.column, name])}'" for name in names]
     if value.default:
-        places.append(quoted(value.default))
-    return f"json(coalesce({', '.join(places)}))"
+        sources.append(quoted(value.default))
+    return f"json(coalesce({', '.join(sources)}))"
 
 
 def _field(field: FieldColumn) -> str:
@@ -427,12 +427,12 @@ def _time_text(field: FieldColumn) -> str:
 def _text(field: FieldColumn) -> str:
     is_text = field.is_mixed and field.kind in ("string", "enum")
     read = _any_text if is_text else "r.body ->> '{}'".format
-    places = [read(json_path(path)) for path in (field.path, *field.earlier)]
+    sources = [read(json_path(path)) for path in (field.path, *field.earlier)]
     if isinstance(field.default, str):
-        places.append(quoted(field.default))
+        sources.append(quoted(field.default))
     elif field.default is not None:
-        places.append(repr(+field.default))
-    return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+        sources.append(repr(+field.default))
+    return sources[0] if len(sources) == 1 else f"coalesce({', '.join(sources)})"
 
 
 def _any_text(path: str) -> str:

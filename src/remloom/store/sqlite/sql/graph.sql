@@ -47,35 +47,35 @@ WHERE e.dst IN (SELECT value FROM json_each(:label_nos)) AND {in_force};
 
 -- name: count_by_type
 -- How many edges in force there are at one end of some labels, by type.
-SELECT e.rel, count(*) FROM json_each(:label_nos) n CROSS JOIN edges e INDEXED BY edges_{end} ON e.{near} = n.value
+SELECT e.rel, count(*) FROM json_each(:label_nos) n CROSS JOIN edges e INDEXED BY edges_{end} ON e.{own} = n.value
 WHERE {in_force} GROUP BY e.rel;
 
 -- name: edges
 -- The edges in force at one end of a label, whole, with what the order goes by and what tells ties apart.
 SELECT e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties, {by}
-FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near} = :label_no ORDER BY {order} LIMIT {limit};
+FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{own} = :label_no ORDER BY {order} LIMIT {limit};
 
 -- name: edge_keys
 -- Of each of some labels, lists in a list: the ends and the types of its edges in force at one end, with the same behind.
 SELECT n.value, (
   SELECT json_array(json_group_array(src), json_group_array(rel), json_group_array(dst), {lists}) FROM (
     SELECT e.src AS src, e.rel AS rel, e.dst AS dst, {by} FROM edges e INDEXED BY edges_{end}
-    WHERE {in_force} AND e.{near} = n.value ORDER BY {order} LIMIT {limit}
+    WHERE {in_force} AND e.{own} = n.value ORDER BY {order} LIMIT {limit}
   )
 )
 FROM json_each(:label_nos) n;
 
 -- name: count_at
 -- How many edges in force there are at one end of a label.
-SELECT count(*) FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near} = :label_no;
+SELECT count(*) FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{own} = :label_no;
 
 -- name: neighbours
 -- Of each of some labels, lists in a list: the labels at the far ends of its edges in force, what the order goes by, and what tells ties apart.
 -- One statement for many labels, not one each: a third of the time.
 SELECT n.value, (
-  SELECT json_array(json_group_array(far), {lists}) FROM (
-    SELECT e.{far} AS far, {by} FROM edges e INDEXED BY edges_{end}
-    WHERE {in_force} AND e.{near} = n.value ORDER BY {order} LIMIT {limit}
+  SELECT json_array(json_group_array(other), {lists}) FROM (
+    SELECT e.{other} AS other, {by} FROM edges e INDEXED BY edges_{end}
+    WHERE {in_force} AND e.{own} = n.value ORDER BY {order} LIMIT {limit}
   )
 )
 FROM json_each(:label_nos) n;

@@ -79,7 +79,7 @@ def set_expiry(cursor: apsw.Cursor, ids: Iterable[str], at: datetime | None) -> 
     rows = cursor.execute(SQL.expiring, (known_ids, now())).fetchall()
     changes = []
     for record_no, schema, body in rows:
-        # long content stands beside the body, and stays as it is
+        # long content is apart from the body, and stays as it is
         record = decode(schema, body, None)
         if record.expires_at != at:
             force_setattr(record, "expires_at", at)
@@ -175,7 +175,7 @@ class _BatchWriter:
         return id, record_no, "updated"
 
     def _find_handle(self, item: BatchRecord) -> str | None:
-        """Return the id of the stored row that this one, given without id, is."""
+        """Return the id of the stored row that this one without an id is."""
         if not isinstance(item.record, Row):
             return None
         other = self._same_handle(item, 0)
@@ -191,7 +191,7 @@ class _BatchWriter:
         return None if body is None else decode(schema, body, None)  # type: ignore[return-value]
 
     def _find_namesake(self, item: BatchRecord) -> str | None:
-        """Return the id of the stored entity that this one, given without id, is."""
+        """Return the id of the stored entity that this one without an id is."""
         if not isinstance(item.record, Entity):
             return None
         label_no = self._labels.find(item.keys[0])

@@ -21,9 +21,9 @@ def delete(
     """Remove records and everything that hangs on them. See `contract.Store.delete`."""
     session = WriteSession(cursor)
     labels = LabelWriter(session, {})
-    given = list(ids)
+    named = list(ids)
     to_delete: dict[int, str] = {}  # ids by number
-    for id in given:
+    for id in named:
         record_no = cursor.execute("SELECT rid FROM records WHERE id = ?", (id,)).get
         if record_no is not None:
             to_delete[record_no] = id
@@ -45,7 +45,7 @@ def delete(
         label_nos.update(dict.fromkeys(own_labels))
     # each label once, however many of these records had it
     edges = sum(_delete_label(session, labels, label_no) for label_no in label_nos)
-    kv.delete_about(cursor, {*given, *to_delete.values()})
+    kv.delete_about(cursor, {*named, *to_delete.values()})
     session.close()
     if erase:
         delete_snapshots(cursor)

@@ -77,7 +77,7 @@ class LabelWriter:
         return label_no
 
     def find_or_add(self, key: str) -> int:
-        """Return the number of a key, which is given one when it has none yet."""
+        """Return the number of a key, which gets one when it has none yet."""
         label_no = self.find(key)
         if label_no is None:
             self._session.label_no += 1

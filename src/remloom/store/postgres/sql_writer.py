@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from .... import labels
-from ....errors import InvalidInputError, LabelError
-from ....sql import times
-from ....sql.answers import MAX_HELD
-from ....sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
-from ....sql.functions import Function
-from ....sql.values import (
+from ... import labels
+from ...errors import InvalidInputError, LabelError
+from ...sql import times
+from ...sql.answers import MAX_HELD
+from ...sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
+from ...sql.functions import Function
+from ...sql.values import (
     Aggregate,
     And,
     AnyOf,
@@ -38,7 +38,7 @@ from ....sql.values import (
     Value,
     walk,
 )
-from ....sql.writer import (
+from ...sql.writer import (
     Writer,
     column_and_steps,
     is_plain_step,
@@ -47,7 +47,7 @@ from ....sql.writer import (
     quoted,
     requires_value,
 )
-from ..rows import short
+from .rows import short
 
 _TIMES = {
     "created_at": "r.created",
@@ -140,8 +140,8 @@ def order_terms(value: Column | Json, way: str) -> str:
     field = _path_of(value)
     if isinstance(value, Json) and value.is_mixed:
         steps = [str(step) if isinstance(step, int) else quoted(step) for step in value.steps[1:]]
-        place = _step_into(_mixed_json(value), steps)
-        return f"remloom.sortable({place}){_C} {nulls}, ({place} #>> '{{}}'){_C} {nulls}"
+        part = _step_into(_mixed_json(value), steps)
+        return f"remloom.sortable({part}){_C} {nulls}, ({part} #>> '{{}}'){_C} {nulls}"
     if field in TIMES:
         return f"{_TIMES[field]} {nulls}"
     if field in _OWN or field == "content":
@@ -201,19 +201,19 @@ def _field_text(field: FieldColumn) -> str:
 
 
 def _field_json(field: FieldColumn) -> str:
-    places = [_json_at(path) for path in (field.path, *field.earlier)]
+    sources = [_json_at(path) for path in (field.path, *field.earlier)]
     if field.default is not None:
-        places.append(_json_literal(msgspec.json.encode(field.default).decode()))
-    return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+        sources.append(_json_literal(msgspec.json.encode(field.default).decode()))
+    return sources[0] if len(sources) == 1 else f"coalesce({', '.join(sources)})"
 
 
 def _mixed_json(value: Json) -> str:
     """The first step of a value in JSON that some rows have by another name, or not at all."""
     names = (value.steps[0], *value.earlier)
-    places = [_json_at((value.column, str(name))) for name in names]
+    sources = [_json_at((value.column, str(name))) for name in names]
     if value.default:
-        places.append(_json_literal(value.default))
-    return f"coalesce({', '.join(places)})"
+        sources.append(_json_literal(value.default))
+    return f"coalesce({', '.join(sources)})"
 
 
 def _json_literal(json: str) -> str:

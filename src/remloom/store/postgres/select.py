@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import psycopg
 
-from ....errors import InvalidInputError, SqlGuardError, StoreBusyError
-from ....kv import Entry
-from ....sql.answers import (
+from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
+from ...kv import Entry
+from ...sql.answers import (
     MAX_FETCHED,
     FetchBudget,
     ResultSet,
@@ -27,16 +27,16 @@ from ....sql.answers import (
     rows_too_large,
     too_much_held,
 )
-from ....sql.values import Select
-from ....sql.writer import is_plain_step
-from ...contract import INDEXES
-from ...definitions import Definitions
-from ...predicate_sql import Compilers
-from ...rules.expiry import now
-from ..database import PostgresDatabase, RawLoader
-from ..rows import SQL
-from ..write.kv import PostgresKeyValue
+from ...sql.values import Select
+from ...sql.writer import is_plain_step
+from ..contract import INDEXES
+from ..definitions import Definitions
+from ..predicate_sql import Compilers
+from ..rules.expiry import now
+from .database import PostgresDatabase, RawLoader
+from .rows import SQL
 from .sql_writer import PostgresWriter, indexed_value, json_value
+from .write.kv import PostgresKeyValue
 
 _TOO_LONG = "RL001"  # SQLSTATE that `remloom.fetch` raises
 _TOO_MUCH_HELD = "RL002"  # that `remloom.held` raises

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ....model import Record
-from ...batch import TokenVectorBatch, Vector, VectorBatch
-from ...rules.expiry import now
-from ...rules.vector_validation import check_token_vectors
-from ...stored_vectors import UNKNOWN, StoredTokenVectors, StoredVectors, VectorStatements
-from ..binary_arrays import ArrayColumn, floats
-from ..database import PostgresDatabase
-from ..rows import SQL, decode, storable
-from ..write.batch_writer import BatchWriter, register_model, write
+from ...model import Record
+from ..batch import TokenVectorBatch, Vector, VectorBatch
+from ..rules.expiry import now
+from ..rules.vector_validation import check_token_vectors
+from ..stored_vectors import UNKNOWN, StoredTokenVectors, StoredVectors, VectorStatements
+from .binary_arrays import ArrayColumn, floats
+from .database import PostgresDatabase
+from .rows import SQL, decode, storable
+from .write.batch_writer import BatchWriter, register_model, write
 
 
 class _Statements(VectorStatements):

@@ -1,1 +1,0 @@
-"""Search by words, names and vectors on PostgreSQL."""
