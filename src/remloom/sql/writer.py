@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from .. import labels
+from ..errors import LabelError
 from .functions import Function, functions
 from .values import (
     Aggregate,
@@ -103,12 +105,16 @@ class Writer(ABC):
         """A comparison of JSON with a literal."""
 
     @abstractmethod
-    def any_of(self, condition: AnyOf) -> str:
-        """Whether a value is one of several of one type."""
+    def is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
+        """Whether a value that is not JSON is one of several of one type."""
 
     @abstractmethod
-    def name_is(self, name: str) -> str:
-        """Whether the record has this name, found by the index of names."""
+    def json_is_one_of(self, condition: AnyOf) -> str:
+        """The same of JSON."""
+
+    @abstractmethod
+    def has_key(self, key: str) -> str:
+        """Whether the record has a name of this key, by the index of names."""
 
     @abstractmethod
     def contains(self, condition: Contains) -> str: ...
@@ -234,10 +240,28 @@ class Writer(ABC):
                 if not isinstance(side, Column) or not isinstance(other, Value):
                     continue
                 if side.name == "name":
-                    return self.name_is(other.value)
+                    return self._name_is(other.value)
                 if other.value is not None:
-                    return self.any_of(AnyOf(side, (other,)))
+                    return self._any_of(AnyOf(side, (other,)))
         return f"({self.write(left)} {value.operator} {self.write(right)})"
+
+    def _any_of(self, condition: AnyOf) -> str:
+        value, literals = condition.part, condition.values
+        if not literals:
+            return self.false
+        if isinstance(value, Column) and value.name == "name":
+            return f"({' OR '.join(self._name_is(literal.value) for literal in literals)})"
+        if value.type != "json":
+            return self.is_one_of(value, literals)
+        return self.json_is_one_of(condition)
+
+    def _name_is(self, name: str) -> str:
+        exact = f"{self.column(Column('name', 'text'))} = {self.bind(name, 'text')}"
+        try:
+            key = labels.key(name)
+        except LabelError:
+            return f"({exact})"
+        return f"({self.has_key(key)} AND {exact})"
 
     def _and(self, value: And) -> str:
         return self._join(" AND ", value.parts) or self.true
@@ -337,7 +361,7 @@ _CONVERSIONS: dict[tuple[Type, Type], str] = {
 _METHODS: dict[type[Any], str] = {
     Aggregate: "_aggregate",
     And: "_and",
-    AnyOf: "any_of",
+    AnyOf: "_any_of",
     Arithmetic: "arithmetic",
     Call: "_call",
     Case: "_case",

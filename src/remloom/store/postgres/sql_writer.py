@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ... import labels
-from ...errors import InvalidInputError, LabelError
+from ...errors import InvalidInputError
 from ...sql import times
 from ...sql.answers import MAX_HELD
 from ...sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
@@ -385,14 +384,8 @@ class PostgresWriter(Writer):
             exact = f"{set_value} {operator} {self._bind_json(literal.value)}"
         return f"({key} {wide} {self._bind_key(literal.value)} AND {exact} AND {is_kind})"
 
-    def any_of(self, condition: AnyOf) -> str:
+    def json_is_one_of(self, condition: AnyOf) -> str:
         value, literals = condition.part, condition.values
-        if not literals:
-            return self.false
-        if isinstance(value, Column) and value.name == "name":
-            return f"({' OR '.join(self.name_is(literal.value) for literal in literals)})"
-        if value.type != "json":
-            return self._is_one_of(value, literals)
         keys = ", ".join(self._bind_key(literal.value) for literal in literals)
         listed = ", ".join(self._bind_json(literal.value) for literal in literals)
         path = self._path(value)
@@ -407,7 +400,7 @@ class PostgresWriter(Writer):
         is_list = f"jsonb_typeof({path}) = 'array'"
         return f"({single} OR (CASE WHEN {is_list} THEN {in_list} END IS TRUE))"
 
-    def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
+    def is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
         name = value.name if isinstance(value, Column) and value.field is None else ""
         texts = [literal.value for literal in literals]
         kind = literals[0].type
@@ -425,14 +418,9 @@ class PostgresWriter(Writer):
         hashes = [f"md5({placeholder})" for placeholder in placeholders]
         return f"(md5({written}) {_equals_any(hashes)} AND {condition})"
 
-    def name_is(self, name: str) -> str:
-        exact = f"(r.body ->> 'name'){_C} = {self.bind(name, 'text')}"
-        try:
-            key = labels.key(name)
-        except LabelError:
-            return f"({exact})"
+    def has_key(self, key: str) -> str:
         named = f"SELECT n.id FROM remloom.names n WHERE n.key = {self.bind(short(key), 'text')}"
-        return f"(r.id = ANY (ARRAY({named})) AND {exact})"
+        return f"r.id = ANY (ARRAY({named}))"
 
     # -- texts and lists ---------------------------------------------------------------------------
 

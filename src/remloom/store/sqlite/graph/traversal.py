@@ -149,7 +149,7 @@ class _Neighbourhood:
     def _lists(
         self, node_labels: dict[int, Collection[int]], statements: Statements
     ) -> dict[int, _Lists]:
-        """Fetch what `statements.around` gives for each node, over all its labels and ends."""
+        """Fetch what `statements.neighbours` gives for each node, over all its labels and ends."""
         label_nos = {label_no for numbers in node_labels.values() for label_no in numbers}
         by_end: dict[str, dict[int, _Lists]] = {}
         for end in self._ends:

@@ -10,8 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .... import labels
-from ....errors import LabelError
 from ....sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
 from ....sql.functions import Function
 from ....sql.values import (
@@ -219,19 +217,7 @@ class SqliteExpressions(Writer):
             return f"({compared} AND {self._type_of_set(value)} {kinds})"
         return f"({compared})"
 
-    def any_of(self, condition: AnyOf) -> str:
-        value, literals = condition.part, condition.values
-        if isinstance(value, Column) and value.name == "name":
-            names = " OR ".join(self.name_is(literal.value) for literal in literals)
-            return f"({names})" if literals else self.false
-        if value.type == "boolean":
-            numbers = ", ".join(str(int(literal.value)) for literal in literals)
-            return f"({self.write(value)} IN ({numbers}))"
-        if value.type != "json":
-            return self._is_one_of(value, literals)
-        return self._json_is_one_of(condition) if literals else self.false
-
-    def _json_is_one_of(self, condition: AnyOf) -> str:
+    def json_is_one_of(self, condition: AnyOf) -> str:
         value, literals = condition.part, condition.values
         if literals[0].type == "boolean":
             compared = (self.compare_json(Compare("=", value, literal)) for literal in literals)
@@ -257,7 +243,10 @@ class SqliteExpressions(Writer):
         kinds = "('text')" if literal.type == "text" else _NUMBERS
         return f"(j.value = {self.bind(literal.value, literal.type)} AND j.type IN {kinds})"
 
-    def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
+    def is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
+        if value.type == "boolean":
+            numbers = ", ".join(str(int(literal.value)) for literal in literals)
+            return f"({self.write(value)} IN ({numbers}))"
         name = value.name if isinstance(value, Column) and value.field is None else ""
         default = DEFAULTS.get(name)
         written = self.write(value)
@@ -269,17 +258,12 @@ class SqliteExpressions(Writer):
             return f"({written} = {placeholders[0]})"
         return f"({written} IN ({', '.join(placeholders)}))"
 
-    def name_is(self, name: str) -> str:
-        exact = f"r.body ->> '$.name' = {self.bind(name, 'text')}"
-        try:
-            key = labels.key(name)
-        except LabelError:
-            return f"({exact})"
+    def has_key(self, key: str) -> str:
         named = (
             "SELECT n.rid FROM labels l CROSS JOIN names n ON n.lid = l.lid"
             f" WHERE l.key = {self.bind(key, 'text')}"
         )
-        return f"(r.rid IN ({named}) AND {exact})"
+        return f"r.rid IN ({named})"
 
     # -- texts and lists ---------------------------------------------------------------------------
 
