@@ -22,6 +22,13 @@ _PUBLIC = b"Remloom, for all".hex() + _MAGIC.hex()  # key and salt
 # the least work a page; without a secret it need be no stronger
 _QUICK = "aegis-128x2"
 _CIPHER = "aegis"
+_NOT_NOW = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.FullError,
+    apsw.CantOpenError,
+    apsw.ReadOnlyError,
+)
 
 
 def unlock(connection: apsw.Connection, key: str) -> None:
@@ -71,13 +78,7 @@ def _seal(path: Path, folder: OpenFolder) -> bool:
                 f"{copy.absolute().as_uri()}?cipher={_CIPHER}&algorithm={_QUICK}&key=raw:{_PUBLIC}"
             )
             source.execute("VACUUM INTO ?", (sealed,))
-        except (
-            apsw.BusyError,
-            apsw.LockedError,
-            apsw.FullError,
-            apsw.CantOpenError,
-            apsw.ReadOnlyError,
-        ):
+        except _NOT_NOW:
             _remove(folder, copy.name)
             return False
         except BaseException:

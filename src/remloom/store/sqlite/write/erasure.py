@@ -29,9 +29,8 @@ PAGES = "pages"
 
 _IN_LOG = "the write-ahead log still holds it, as somebody reads an older state; it is emptied then"
 _TRACES = (
-    "unused parts of pages may hold copies of it; they go when the file is written anew, soon or"
-    " by "
-    "optimize()"
+    "unused parts of pages may hold copies of it; they go when the file is written anew, soon or "
+    "by optimize()"
 )
 _WAIT = 0.5  # seconds for readers to end, while the caller of a committed write waits
 SMALL = 4 * 1024 * 1024  # bytes of a file that is rewritten at once: some 20 ms
@@ -99,9 +98,8 @@ class Erasures:
         entry = self._entry(LOG)
         since = f" since {msgspec.json.decode(entry.value)['at'][:16]}" if entry else ""
         return [
-            f"log: it holds what was forgotten{since}, as somebody has been reading an older"
-            " state; "
-            "let them end"
+            f"log: it holds what was forgotten{since}, as somebody has been reading an older state"
+            "; let them end"
         ]
 
     def _rewrite_up_to(self, size: int) -> bool:
