@@ -100,7 +100,7 @@ class PostgresGraph:
         direction: Direction,
         as_of: datetime | None = None,
     ) -> list[int]:
-        edges = dict(
+        edges: dict[int, int] = dict(
             self._call(edge_queries.counting("degrees"), _count_values(groups, direction, as_of))
         )
         return list(accumulate(edges.get(position, 0) for position in range(len(groups))))
