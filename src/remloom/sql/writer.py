@@ -109,8 +109,7 @@ class Writer(ABC):
         """Whether a value that is not JSON is one of several of one type."""
 
     @abstractmethod
-    def json_is_one_of(self, condition: AnyOf) -> str:
-        """The same of JSON."""
+    def json_is_one_of(self, condition: AnyOf) -> str: ...
 
     @abstractmethod
     def has_key(self, key: str) -> str:
@@ -396,19 +395,11 @@ def column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
     return value.column, value.steps
 
 
-def literal_of(value: Expression) -> Value:
-    """What JSON is compared with."""
-    assert isinstance(value, Value)  # noqa: S101 - JSON is compared with literals only
-    return value
-
-
 def quoted(text: str) -> str:
-    """A text as SQL has it, for what is not bound."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def order_way(term: OrderTerm) -> str:
-    """How the rows are sorted by a term of ORDER BY."""
     way = "DESC" if term.descending else "ASC"
     return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
 

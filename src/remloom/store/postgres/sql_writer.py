@@ -41,7 +41,6 @@ from ...sql.writer import (
     Writer,
     column_and_steps,
     is_plain_step,
-    literal_of,
     order_way,
     quoted,
     requires_value,
@@ -361,7 +360,8 @@ class PostgresWriter(Writer):
 
     def compare_json(self, comparison: Compare) -> str:
         value, operator = comparison.left, comparison.operator
-        literal = literal_of(comparison.right)
+        literal = comparison.right
+        assert isinstance(literal, Value)  # noqa: S101 - JSON is compared with literals only
         path = self._path(value)
         # A comparison with a JSON null is unknown.
         set_value = f"nullif({path}, 'null'::jsonb)"

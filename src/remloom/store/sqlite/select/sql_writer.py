@@ -31,7 +31,7 @@ from ....sql.values import (
     Type,
     Value,
 )
-from ....sql.writer import Writer, column_and_steps, is_plain_step, literal_of, quoted
+from ....sql.writer import Writer, column_and_steps, is_plain_step, quoted
 
 _TIMES = {
     "created_at": "r.created",
@@ -177,7 +177,8 @@ class SqliteExpressions(Writer):
 
     def compare_json(self, comparison: Compare) -> str:
         value, operator = comparison.left, comparison.operator
-        literal = literal_of(comparison.right)
+        literal = comparison.right
+        assert isinstance(literal, Value)  # noqa: S101 - JSON is compared with literals only
         scalar = self.scalar(value)
         if literal.type == "boolean":
             return self._compare_boolean(comparison, literal, scalar)
