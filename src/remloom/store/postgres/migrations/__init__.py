@@ -52,7 +52,7 @@ def migrate(server: PostgresDatabase) -> Migrated:
         if before < newest():
             _check_server(server, connection)
             try:
-                _upgrade(connection, before)
+                _upgrade(connection)
             except psycopg.errors.InsufficientPrivilege as error:
                 raise StoreError(
                     f"{server.description}: {str(error).partition(chr(10))[0]}",
@@ -62,7 +62,8 @@ def migrate(server: PostgresDatabase) -> Migrated:
         return Migrated(before=before, after=newest())
 
 
-def _upgrade(connection: Connection[Any], before: int) -> None:
+def _upgrade(connection: Connection[Any]) -> None:
+    before = version(connection)
     with connection.transaction():
         for name in _EXTENSIONS:
             connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
