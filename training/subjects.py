@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remloom.heads.differences import compare, differences
 from remloom.heads.features import BUCKETS, features, spelling, wording
-from remloom.heads.language import HEARD
+from remloom.heads.head import HEARD
 
 from .heard import heard_languages
 from .texts import Text, read

@@ -25,8 +25,8 @@ from typing import Any
 from remloom.errors import InvalidInputError
 from remloom.profile.evidence.claim import Claim, Value
 from remloom.profile.extract.rules import extract
-from remloom.profile.extract.rules.lexicon import word_classes
-from remloom.profile.extract.rules.patterns import patterns
+from remloom.profile.extract.rules.extractor import patterns
+from remloom.profile.extract.rules.lexicon import WORD_CLASSES
 from remloom.profile.slots.registry import registry
 
 STATEMENTS = Path(__file__).with_name("profile") / "statements.jsonl"
@@ -112,7 +112,7 @@ def _count(score: Score, statement: dict[str, Any], found: list[Claim]) -> None:
 def _keys() -> frozenset[str]:
     """The slots that rules fill; what else is labelled the heads hear, as it was said."""
     keys = {pattern.key for _, pattern in patterns()}
-    return frozenset(keys.union(*((one.id, one.version) for one in word_classes())))
+    return frozenset(keys.union(*((one.id, one.version) for one in WORD_CLASSES)))
 
 
 def name_of(claim: Claim) -> tuple[str, str, str]:

@@ -9,9 +9,8 @@ from training.heard import heard_languages
 from training.texts import languages
 
 from remloom.heads.features import spelling
-from remloom.heads.head import head
-from remloom.heads.language import ANOTHER, unheard_language
-from remloom.heads.language import HEARD as HEARD_LABEL
+from remloom.heads.head import ANOTHER, head, unheard_language
+from remloom.heads.head import HEARD as HEARD_LABEL
 
 # None of these stands in training/texts. A language that is added since is left out: a language
 # that is heard has no name among the labels.

@@ -16,8 +16,7 @@ from training.subjects import HEADS
 from training.texts import Text
 from training.train import Figures, Trained, train
 
-from remloom.heads.head import LASTING_BY_WORDS, head
-from remloom.heads.language import HEARD
+from remloom.heads.head import HEARD, LASTING_BY_WORDS, head
 
 STRONG = Heard(lasting=300, heard=240, others=300, believed=30)
 

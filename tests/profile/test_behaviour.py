@@ -11,8 +11,7 @@ import pytest
 from remloom import Memory
 from remloom.model import Resource
 from remloom.profile.evidence.passages import Passage
-from remloom.profile.extract.behaviour import claims_of
-from remloom.profile.extract.rule_extraction import extract_by_rules
+from remloom.profile.extract.rule_extraction import claims_of_behaviour, extract_by_rules
 from remloom.profile.slots.registry import registry
 
 HOSTING = "developer_posture.version_control.hosting"
@@ -41,7 +40,9 @@ def browse(memory: Memory, *days: int, site: str = "github.com") -> None:
 
 def claims(text: str, category: str) -> set[tuple[str, str]]:
     record = Resource(uri="x", content=text, category=category)
-    return {(claim.key, str(claim.value)) for claim in claims_of(Passage(record, "me", True))}
+    return {
+        (claim.key, str(claim.value)) for claim in claims_of_behaviour(Passage(record, "me", True))
+    }
 
 
 def test_a_site_tells_something_when_it_was_visited_on_three_days(memory: Memory) -> None:
@@ -81,7 +82,7 @@ def test_folders_of_subscriptions_tell_and_the_words_of_others_do_not() -> None:
 
 
 def test_nothing_sensitive_and_nothing_that_only_the_user_may_say_is_guessed() -> None:
-    from remloom.profile.extract.behaviour import _meanings
+    from remloom.profile.extract.rule_extraction import _meanings
 
     meanings = {**_meanings().sites, **_meanings().topics}
     for slot_id, value in meanings.values():

@@ -366,7 +366,7 @@ def test_a_message_from_the_future_is_said_no_later_than_now(tmp_path: Path) -> 
 
 
 def test_a_clock_that_was_set_back_does_not_keep_claims_waiting(tmp_path: Path) -> None:
-    from remloom.profile.evidence.staging import is_due, normalised_entry
+    from remloom.profile.evidence.evidence import is_due, normalised_entry
 
     model = scripted([claim("team", "CSK", "CSK is my team")])
     with opened(tmp_path, model, "CSK is my team.") as memory:

@@ -10,10 +10,12 @@ from bench.quality import profile_rules
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remloom import Resource, Settings
 from remloom.profile.evidence.claim import Claim
+from remloom.profile.evidence.passages import passage_of
 from remloom.profile.extract.rules import extract
-from remloom.profile.extract.rules.lexicon import word_classes
-from remloom.profile.extract.rules.patterns import patterns
+from remloom.profile.extract.rules.extractor import patterns
+from remloom.profile.extract.rules.lexicon import WORD_CLASSES
 from remloom.profile.slots.registry import registry
 
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)
@@ -152,7 +154,13 @@ def test_a_clause_is_read_with_what_stands_around_it(text: str, values: list[str
 
 
 def test_nothing_is_found_of_others_who_speak() -> None:
-    assert extract("I'm vegan.", speaker_is_subject=False) == []
+    settings = Settings()
+    said = {"content": "I'm vegan.", "category": "chat"}
+    for speaker in ("assistant", "system"):
+        assert passage_of(Resource(**said, metadata={"speaker": speaker}), settings) is None
+    anna = passage_of(Resource(**said, metadata={"speaker": "Anna"}), settings)
+    assert anna is not None
+    assert anna.subject == "Anna"
 
 
 @pytest.mark.parametrize("mark", ["'", "’"])
@@ -239,8 +247,8 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 
 def test_every_key_is_a_slot_that_reading_may_set_or_free_words() -> None:
     keys = {pattern.key for _, pattern in patterns()}
-    keys |= {word_class.id for word_class in word_classes()}
-    keys |= {word_class.version for word_class in word_classes()}
+    keys |= {word_class.id for word_class in WORD_CLASSES}
+    keys |= {word_class.version for word_class in WORD_CLASSES}
     ids = {key for key in keys if "." in key}
     slots = registry().slots
     assert ids <= set(slots)

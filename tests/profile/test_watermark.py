@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from remloom import Memory, Message, Resource
 from remloom.errors import ConflictError, ModelRefusedError
 from remloom.llm import Request
-from remloom.profile.evidence import watermark
+from remloom.profile.evidence import passages as scanned
 from remloom.profile.evidence.passages import SEEN, passage_of
 from remloom.settings import Settings
 from remloom.testing.models import ScriptedModel, ScriptedReply
@@ -125,7 +125,7 @@ def test_what_a_limit_left_is_looked_at_later_and_nothing_twice(
     monkeypatch: pytest.MonkeyPatch,
     most_open: int,
 ) -> None:
-    monkeypatch.setattr(watermark, "_MOST_OPEN", most_open)
+    monkeypatch.setattr(scanned, "_MOST_OPEN", most_open)
     for n, city in enumerate(CITIES):
         # the first that is read is the newest: numbers and times go against each other
         say(memory, f"I love {city}.", f"{n}.json", OCTOBER - timedelta(n))
@@ -165,7 +165,7 @@ def test_what_waits_and_is_forgotten_is_named_nowhere_and_the_others_are_looked_
     if forgotten == "after it":
         assert looked_at(memory, limit=1) == 1
         memory.forget("4.json", "5.json")
-    kept = b"".join(entry.value for entry in entries.list(watermark.TEXT_NUMBERS))
+    kept = b"".join(entry.value for entry in entries.list(scanned.TEXT_NUMBERS))
     assert waiting
     assert not any(id.encode() in kept for id in waiting)
     assert looked_at(memory) == (0 if forgotten == "after it" else 1)
@@ -211,7 +211,7 @@ def test_everything_is_looked_at_anew_and_a_copy_begins_from_the_start(
 def test_nothing_is_missed_whatever_happens_between_scans(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(watermark, "_MOST_OPEN", 3)
+    monkeypatch.setattr(scanned, "_MOST_OPEN", 3)
     choose = random.Random(seed)
     store = memory.admin.store
 

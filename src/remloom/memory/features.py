@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..engine.hooks import Hooks, Outdated
-from ..profile.injection import Injection
+from ..engine.engine import Engine
+from ..engine.hooks import Hooks, Outdated, Preferences
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 
 
 def _withdraw_evidence(reads: Reads, passages: Sequence[str]) -> Outdated:
-    from ..profile.evidence.withdrawal import evidence_of, seen_entries
+    from ..profile.evidence.evidence import evidence_of
+    from ..profile.evidence.passages import seen_entries
 
     return Outdated(tuple(evidence_of(reads, passages)), tuple(seen_entries(reads, passages)))
 
@@ -28,9 +29,15 @@ def _remake_affinities(reads: Reads, removed: RemovedRecords) -> Remade:
     return remake_affinities(reads, removed)
 
 
+def _preferences(engine: Engine) -> Preferences:
+    from ..profile.injection import Injection
+
+    return Injection(engine)
+
+
 FEATURES = Hooks(
     on_rewritten=(_withdraw_evidence,),
     on_changed=(_remake_dreams,),
     on_forgotten=(_remake_dreams, _remake_affinities),
-    preferences=Injection,
+    preferences=_preferences,
 )

@@ -6,27 +6,49 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from ..engine.arguments import check_aware, check_text
 from ..engine.engine import Engine
 from ..errors import ConflictError, InvalidInputError, UnknownNameError
+from ..kv import Entry
+from ..runs.lifecycle import run_to_end
+from ..runs.run import begin_run
+from ..runs.writer import Writer
 from ..store.rules.record_ids import new_id
-from .evidence.claim import check_scope
-
-if TYPE_CHECKING:
-    from ..runs.writer import Writer
-    from .beliefs.belief import Belief
-    from .beliefs.belief_store import BeliefStore
-    from .evidence.claim import Value
-    from .evidence.evidence import Evidence
-    from .slots.registry import Registry
-    from .slots.slot import Slot
-
+from ..text.secrets import mask
+from .beliefs.belief import Belief
+from .beliefs.belief_store import MARK, BeliefStore, Mark
+from .beliefs.learning import constants_of, outcome_entries, relearn
+from .beliefs.profile import find, named
+from .beliefs.recorder import Recorder
+from .evidence.claim import Polarity, Signal, Value, check_scope
+from .evidence.evidence import Authority, Evidence, belief_key, is_only_secret, key_of_subject
+from .evidence.passages import resolve
+from .slots.registry import Registry, registry_of
+from .slots.slot import Slot
 
 _KIND = "profile"  # of the runs
 _WAIT = 5.0  # seconds that an edit waits for another one
 _PAUSE = 0.02  # seconds between two tries
+
+
+class _Edit(NamedTuple):
+    polarity: Polarity
+    signal: Signal
+    authority: Authority
+
+
+_EDITS = {
+    "set": _Edit("for", "explicit_preference", "edit"),
+    "confirm": _Edit("for", "acceptance", "confirmed"),
+    "correct": _Edit("for", "correction", "edit"),
+    "reject": _Edit("against", "rejection", "edit"),
+    "retire": _Edit("retire", "correction", "edit"),
+}
 
 
 class Editing:
@@ -38,8 +60,6 @@ class Editing:
 
     def slots(self) -> Registry:
         """What can be known here."""
-        from .slots.registry import registry_of
-
         return registry_of(self._store)
 
     def slot(self, name: str) -> Slot:
@@ -62,15 +82,10 @@ class Editing:
 
     def beliefs(self, slots: Registry | None = None) -> BeliefStore:
         """What is believed, with these slots; default those that there are."""
-        from .beliefs.belief_store import BeliefStore
-        from .beliefs.constants import constants_of
-
         return BeliefStore(self._store, slots or self.slots(), constants_of(self._store))
 
     def subject(self, name: str) -> str:
         """The person that is meant: anyone who goes by one of the user's names is the user."""
-        from .evidence.subjects import resolve
-
         return resolve(check_text(name, "a subject"), self._engine.settings)
 
     def find(
@@ -82,8 +97,6 @@ class Editing:
         as_of: datetime | None = None,
     ) -> Belief:
         """Find the belief in a slot and scope; see `profile.find`."""
-        from .beliefs.profile import find
-
         if as_of is not None:
             check_aware(as_of)
         beliefs = self.beliefs().all(self.subject(subject), as_of=as_of)
@@ -101,21 +114,43 @@ class Editing:
         note: str = "",
         at: datetime | None = None,
     ) -> Evidence:
-        """Make the evidence that an edit is, made now; `at` is when it was so, default now."""
-        from .beliefs.edits import edit
+        """Make the evidence that an edit is, made now.
 
-        person, place = self.subject(subject), check_scope(scope)
-        now = self.beliefs().now_in(person, slot, place, value)
-        return edit(
-            kind,
-            slot,
-            value,
+        Args:
+            kind: of `_EDITS`.
+            note: why, in the user's words.
+            at: when it was so; default now.
+
+        Raises:
+            InvalidInputError: the value is a secret, such as a password; or `at` is to come.
+        """
+        person, checked_scope = self.subject(subject), check_scope(scope)
+        now = self.beliefs().now_in(person, slot, checked_scope, value)
+        so_at = _past(at, now)
+        check_text(note, "a note")
+        shown = mask(value)[0] if isinstance(value, str) else value
+        if is_only_secret(shown):
+            raise InvalidInputError(
+                f"the value for {slot.label} is a secret: {shown}",
+                remedy="a profile is shown to agents; keep secrets in a password manager",
+            )
+        return Evidence(
+            id=new_id(),
             subject=person,
-            scope=place,
-            at=_past(at, now),
-            made_at=now,
+            slot=slot.id,
+            key=slot.id,
+            value=shown,
+            **_EDITS[kind]._asdict(),
+            source="edit",
+            extractor="user",
+            scope=checked_scope,
+            citation=f"{kind} by hand",
+            at=so_at,
+            made_at=now if now != so_at else None,
+            # confirming it three times on a day makes it no surer than once
+            group=f"edit {so_at:%Y-%m-%d}",
             hard=hard,
-            note=check_text(note, "a note"),
+            note=mask(note)[0],
         )
 
     def record(
@@ -134,9 +169,6 @@ class Editing:
         Raises:
             GoneError: what they quote was forgotten meanwhile.
         """
-        from .beliefs.edits import outcome_entries
-        from .beliefs.recorder import Recorder
-
         last = edits[-1]
         known = self.beliefs().pieces_on(was.id) if was is not None else []
         outcomes = []
@@ -157,9 +189,7 @@ class Editing:
 
     def relearn(self) -> None:
         """Learn from the user's answers, if there are some more than last time."""
-        from .beliefs.constants import exposures, relearn
-
-        relearn(self._store, lambda: exposures(self.beliefs(), self.slots()))
+        relearn(self._store, self.beliefs(), self.slots())
 
     def answer(
         self,
@@ -173,8 +203,6 @@ class Editing:
         note: str = "",
     ) -> Belief:
         """Record whether what is believed is right."""
-        from .beliefs.profile import named
-
         found = self.slots().get(slot)
         belief = self.find(found, value, subject, scope)
         one = self.edit(kind, found, named(belief, found, value), subject, scope, note=note)
@@ -186,43 +214,27 @@ class Editing:
         """Write what the user decides about a belief, besides what holds; returns the belief."""
         found = self.slots().get(slot)
         belief = self.find(found, value, subject, scope)
-        self.write_mark(belief, **changes)
-        return self.find(found, belief.value, subject, scope)
-
-    def write_mark(self, belief: Belief, **changes: Any) -> None:
-        """Change the mark of a belief."""
-        from msgspec.structs import replace
-
-        from .beliefs.belief_store import Mark
-        from .beliefs.edits import mark_entry
 
         def work(writer: Writer) -> None:
             # read within the run: another edit may just have changed it
             marks = self.beliefs().marks(belief.subject)
-            mark = replace(marks.get(belief.id, Mark()), **changes)
-            writer.write((), entries=[mark_entry(belief.id, mark)])
+            mark = msgspec.json.encode(replace(marks.get(belief.id, Mark()), **changes))
+            writer.write((), entries=[Entry(MARK, belief.id, mark)])
 
         self.run(work)
+        return self.find(found, belief.value, subject, scope)
 
     def forget_mark(self, belief: Belief, value: Value | None) -> None:
         """Note that a belief is forgotten now, or this value of it alone."""
-        from .beliefs.belief_store import Mark
-        from .beliefs.edits import mark_entry
-        from .evidence.evidence import belief_key, key_of_subject
-
         key = belief.id
         if value is not None:
             key = belief_key(key_of_subject(belief.subject), belief.slot, belief.scope, value)
         # what was decided of it is forgotten, too: what is said again is not hidden
-        mark = mark_entry(key, Mark(deleted_at=datetime.now(UTC)))
-        self.run(lambda writer: writer.write((), entries=[mark]))
+        mark = msgspec.json.encode(Mark(deleted_at=datetime.now(UTC)))
+        self.run(lambda writer: writer.write((), entries=[Entry(MARK, key, mark)]))
 
     def run(self, work: Callable[[Writer], object]) -> None:
         """Do an edit as a run, after one that is under way."""
-        from ..runs.lifecycle import run_to_end
-        from ..runs.run import begin_run
-        from ..runs.writer import Writer
-
         # of its own: an edit that was killed is not gone on with by the next one
         edit = new_id()
         until = time.monotonic() + _WAIT

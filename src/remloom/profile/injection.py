@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
 
 from ..engine.arguments import check_aware, check_text
 from ..engine.engine import Engine
 from ..errors import EmbedderError, InvalidInputError
+from ..text.secrets import mask
+from .beliefs.belief_store import BeliefStore
+from .beliefs.learning import constants_of
+from .beliefs.profile import Profile
+from .context.build import (
+    CONTEXT_TOKENS,
+    ContextSpec,
+    ProfileContext,
+    beliefs_for,
+    build_context,
+    likes_of,
+    rules_for,
+)
+from .context.context_line import clean, doubt_of_safety, shown_value
+from .context.relevance import (
+    Relevance,
+    has_nearness,
+    nearness,
+    query_vector,
+    sentence_of,
+    shares,
+    similarities,
+)
+from .context.request import Request, check_purpose, purpose_for
+from .evidence.evidence import ME
+from .evidence.passages import resolve, unheard_in
+from .slots.registry import Registry, registry_of
 
 if TYPE_CHECKING:
     from ..embed.contract import Floats
     from ..retrieve.options import RecallOptions
-    from .beliefs.profile import Profile
-    from .context.build import ContextSpec, ProfileContext
-    from .slots.registry import Registry
 
+# a person's beliefs, the slots they are in, and what of them is asked for
+_Need: TypeAlias = tuple[Profile, Registry, ContextSpec]
 
 _SHARE = 1 / 2  # of a budget of recall, for what is known of the user, at most
 _MOST_SENTENCES = 500  # of who somebody is that a request is compared with, the latest
+
+# of the context of seed 4
+_MOST_VALUES = 8  # of one line
+_LONGEST_MEMORY = 300  # characters
+_UNKNOWN = "not known"
+# the slots of its lines
+_VERBOSITY = ("output_contract.verbosity", "stable_defaults.default_verbosity")
+_DIET = ("food_and_dining.dietary_style",)
+_NEVER_EATEN = ("food_and_dining.restrictions.allergies", "food_and_dining.restrictions.medical")
+_LANGUAGES = ("developer_posture.primary_languages", "stable_defaults.default_language")
+_FRAMEWORKS = (
+    "tooling_defaults.frameworks.backend",
+    "tooling_defaults.frameworks.frontend",
+    "developer_posture.tech_stack",
+)
+_TONE = ("output_contract.tone_constraints", "communication_style.formality_preference")
+_HUMOR = ("communication_style.humor_tolerance",)
+_ANSWERS = ("own_words.answers",)
 
 
 class Injection:
@@ -28,7 +74,6 @@ class Injection:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._store = engine.store
         self._deadline = engine.deadline()
 
     def context(
@@ -45,26 +90,19 @@ class Injection:
         count_tokens: Callable[[str], int] | None = None,
     ) -> ProfileContext:
         """Choose and write a context; see `Profiles.context`."""
-        from msgspec.structs import replace
-
-        from .context.build import CONTEXT_TOKENS, build_context
-        from .evidence.passages import unheard_in
-
         budget = CONTEXT_TOKENS if budget_tokens is None else _check_tokens(budget_tokens)
-        slots = self._slots()
-        profile = self._profile(slots, subject, as_of)
-        spec = self._spec(query, profile, slots, agent=agent, purpose=purpose, scopes=scopes)
+        profile, slots, spec = self._need(
+            query, purpose, subject=subject, as_of=as_of, agent=agent, scopes=scopes
+        )
         spec = replace(
             spec, budget_tokens=budget, safety_tokens=safety_tokens, count_tokens=count_tokens
         )
         context = build_context(profile, slots, spec)
-        unheard = unheard_in(self._store, profile.subject, as_of)
+        unheard = unheard_in(self._engine.store, profile.subject, as_of)
         return replace(context, unheard=sum(unheard.values()))
 
     def known(self, question: str, options: RecallOptions) -> ProfileContext:
         """Choose and write a context for recall, which has the rest of the budget."""
-        from .context.build import CONTEXT_TOKENS
-
         budget = CONTEXT_TOKENS
         if options.budget_tokens is not None:
             budget = max(1, min(budget, int(options.budget_tokens * _SHARE)))
@@ -79,38 +117,49 @@ class Injection:
 
     def preferences(self, query: str, purpose: str = "") -> dict[str, float]:
         """What the user likes and dislikes, for `RecallOptions.preferences`."""
-        from .context.build import likes_of
-
-        slots = self._slots()
-        profile = self._profile(slots, "", None)
-        return likes_of(profile, slots, self._spec(query, profile, slots, purpose=purpose))
+        return likes_of(*self._need(query, purpose))
 
     def remme_text(self, query: str, memories: Sequence[str], purpose: str = "") -> str:
-        """Write the context of seed 4; see `Profiles.get_remme_context`."""
-        from .context.remme_text import remme_text
+        """Write memories and preferences as seed 4 has them. Source: seed 4, "Agent Injection".
 
-        slots = self._slots()
-        profile = self._profile(slots, "", None)
-        spec = self._spec(query, profile, slots, purpose=purpose)
-        return remme_text(profile, slots, spec, memories)
+        What is not for the purpose of the query is not known here. What could hurt is all there.
+        """
+        safety, values = _allowed_values(*self._need(query, purpose))
+        never_eaten = _joined(value for slot in _NEVER_EATEN for value in safety.pop(slot, ()))
+        health = _joined(value for some in safety.values() for value in some)
+        answers = _first_of(values, _ANSWERS)
+        quoted = [f'- "{mask(clean(memory))[0][:_LONGEST_MEMORY]}"' for memory in memories]
+        lines = [
+            "USER MEMORIES:",
+            *(quoted or ["- none"]),
+            "",
+            "USER PREFERENCES:",
+            f"- Verbosity: {_first_of(values, _VERBOSITY)}",
+            f"- Dietary: {_first_of(values, _DIET)}"
+            + (f", never: {never_eaten}" if never_eaten else ""),
+            f"- Tech Stack: {_first_of(values, _LANGUAGES, _FRAMEWORKS)}",
+            f"- Communication: {_first_of(values, _TONE)}, humor={_first_of(values, _HUMOR)}",
+            *([f"- Health: {health}"] if health else []),
+            *([f"- Answers: {answers}"] if answers != _UNKNOWN else []),
+        ]
+        return "\n".join(lines) + "\n"
 
-    def _spec(
+    def _need(
         self,
         query: str | None,
-        profile: Profile,
-        slots: Registry,
-        *,
-        agent: str = "",
         purpose: str = "",
+        *,
+        subject: str = "",
+        as_of: datetime | None = None,
+        agent: str = "",
         scopes: Sequence[str] = (),
-    ) -> ContextSpec:
-        """What a context is for."""
-        from msgspec.structs import replace
-
-        from .context.build import ContextSpec
-        from .context.request import Request, check_purpose, purpose_for
-        from .evidence.evidence import ME
-
+    ) -> _Need:
+        store = self._engine.store
+        slots = registry_of(store)
+        if as_of is not None:
+            check_aware(as_of)
+        person = resolve(check_text(subject, "a subject"), self._engine.settings)
+        profile = BeliefStore(store, slots, constants_of(store)).profile(person, as_of)
         text = check_text("" if query is None else query, "a query")
         stated = check_text(purpose, "a purpose")
         asks = check_text(agent, "the name of an agent")
@@ -118,8 +167,8 @@ class Injection:
         request = Request(
             text,
             vector=vector,
-            embedder=self._embedder_name,
-            is_of_somebody=profile.subject != ME,
+            embedder=self._engine.embedder.name if self._engine.embedder is not None else "",
+            is_of_somebody=person != ME,
         )
         checked = check_purpose(stated) if stated else purpose_for(asks, request.purpose)
         spec = ContextSpec(
@@ -132,16 +181,10 @@ class Injection:
             scopes=(*scopes, f"domain:{checked}"),
             similar=self._similar(vector, profile, slots),
         )
-        return replace(spec, near=self._similarities(spec, vector, profile, slots))
-
-    @property
-    def _embedder_name(self) -> str:
-        return self._engine.embedder.name if self._engine.embedder is not None else ""
+        near = self._near(vector, profile, slots, spec) if text.strip() else {}
+        return profile, slots, replace(spec, near=near)
 
     def _vector(self, query: str) -> Floats | None:
-        """The vector of a query; None without an embedder that works."""
-        from .context.relevance import query_vector
-
         if self._engine.embedder is None or not query.strip():
             return None
         try:
@@ -153,37 +196,27 @@ class Injection:
     def _similar(
         self, vector: Floats | None, profile: Profile, slots: Registry
     ) -> dict[str, float]:
-        from .context.relevance import has_nearness, similarities
-
-        known = dict.fromkeys(belief.slot for belief in profile.beliefs)
         if vector is None or self._engine.embedder is None:
             return {}
-        some = [slot for id in known if not has_nearness(slot := slots.get_or_extra(id))]
+        known = map(slots.get_or_extra, dict.fromkeys(belief.slot for belief in profile.beliefs))
+        some = [slot for slot in known if not has_nearness(slot)]
         try:
             return similarities(some, vector, self._engine.embedder, self._deadline)
         except EmbedderError:
             return {}
 
-    def _similarities(
-        self, spec: ContextSpec, vector: Floats | None, profile: Profile, slots: Registry
+    def _near(
+        self, vector: Floats | None, profile: Profile, slots: Registry, spec: ContextSpec
     ) -> dict[str, float]:
-        from .context.build import rules_for
-        from .context.relevance import has_nearness, nearness, sentence_of, shares
-
-        if not spec.query.strip():
-            return {}
+        """How near the query is to sentences of who the person is, and to wishes for answers."""
         rules = rules_for(profile, spec)
-        scopes = ("", *spec.scopes)
-        known = sorted(
-            (one for one in profile.beliefs if one.scope in scopes),
-            key=lambda belief: belief.checked_at,
-            reverse=True,
-        )
         sentences: dict[str, None] = {}
-        wishes: dict[str, None] = {}  # for answers, which are all given: they are put in order
-        for belief in known:
+        wishes: dict[str, None] = {}  # are all given: they are put in order
+        scopes = ("", *spec.scopes)
+        known = [belief for belief in profile.beliefs if belief.scope in scopes]
+        for belief in sorted(known, key=lambda one: one.checked_at, reverse=True):
             slot = slots.get_or_extra(belief.slot)
-            # what has ended is told where it bears on the query; but not each sentence of old
+            # what has ended is given where it bears on the query; but not each sentence of old
             if has_nearness(slot):
                 some = sentences
             elif slot.verbatim and slot.usage == "behaviour":
@@ -209,27 +242,6 @@ class Injection:
             text: float(one @ vector) for text, one in vectors.items() if len(one) == len(vector)
         }
 
-    def _profile(self, slots: Registry, subject: str, as_of: datetime | None) -> Profile:
-        from .beliefs.belief_store import BeliefStore
-        from .beliefs.constants import constants_of
-        from .beliefs.profile import Profile
-        from .evidence.subjects import resolve
-
-        if as_of is not None:
-            check_aware(as_of)
-        person = resolve(check_text(subject, "a subject"), self._engine.settings)
-        beliefs = BeliefStore(self._store, slots, constants_of(self._store))
-        return Profile(
-            subject=person,
-            as_of=as_of or datetime.now(UTC),
-            beliefs=tuple(beliefs.all(person, as_of=as_of)),
-        )
-
-    def _slots(self) -> Registry:
-        from .slots.registry import registry_of
-
-        return registry_of(self._store)
-
 
 def _check_tokens(budget: int) -> int:
     if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
@@ -238,3 +250,32 @@ def _check_tokens(budget: int) -> int:
             remedy="leave it out for the default",
         )
     return budget
+
+
+def _allowed_values(
+    profile: Profile, slots: Registry, spec: ContextSpec
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The values that may be given, by slot: those that could hurt, and the others."""
+    rules, relevance = rules_for(profile, spec), Relevance(spec.query)
+    safety: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
+    for belief in beliefs_for(profile, slots, spec.scopes):
+        slot = slots.get_or_extra(belief.slot)
+        if rules.allow(belief, slot, named=relevance.by_words(slot, belief.value)):
+            value = shown_value(belief.label, belief.value)
+            if slot.is_safety and (doubt := doubt_of_safety(belief)):
+                value += f" ({doubt})"
+            (safety if slot.is_safety else values).setdefault(belief.slot, []).append(value)
+    return safety, values
+
+
+def _first_of(values: Mapping[str, Sequence[str]], *groups: Iterable[str]) -> str:
+    """The values of the first slot of each group that has some."""
+    found: list[str] = []
+    for group in groups:
+        found += next((values[slot] for slot in group if slot in values), ())
+    return _joined(found[:_MOST_VALUES]) or _UNKNOWN
+
+
+def _joined(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(values))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
 
 from ..engine.arguments import Progress, check_aware, check_budget
 from ..engine.engine import Engine
@@ -15,7 +18,6 @@ from ..model import Receipt
 from ..store.rules.admission import admit_entry
 from .editing import Editing
 from .evidence.claim import check_scope
-from .injection import Injection
 from .slots.slot import EXTRAS
 
 if TYPE_CHECKING:
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
     from .beliefs.promotion import Candidate
     from .beliefs.reliability import Learned
     from .context.build import ProfileContext
+    from .editing import Editing
     from .evidence.claim import Value
     from .evidence.evidence import Evidence
-    from .extract.hearing import Hearing
     from .extract.normalise import NormaliseResult
     from .extract.pipeline import Pipeline
     from .extract.scan import ScanResult
@@ -57,7 +59,12 @@ class Profiles:
         self._recalling = recalling
         self._store = engine.store
         self._writing = writing
-        self._editing = Editing(engine)
+
+    @cached_property
+    def _editing(self) -> Editing:
+        from .editing import Editing
+
+        return Editing(self._engine)
 
     # -- seeing ------------------------------------------------------------------------------------
 
@@ -71,18 +78,14 @@ class Profiles:
         Raises:
             InvalidInputError: `as_of` has no time zone.
         """
-        from .beliefs.profile import Profile
         from .evidence.evidence import STAGED
         from .evidence.passages import unheard_in
 
         person = self._editing.subject(subject)
         if as_of is not None:
             check_aware(as_of)
-        beliefs = self._editing.beliefs().all(person, as_of=as_of)
-        return Profile(
-            subject=person,
-            as_of=as_of or datetime.now(UTC),
-            beliefs=tuple(beliefs),
+        return replace(
+            self._editing.beliefs().profile(person, as_of),
             waiting=self._store.kv.count(STAGED),
             unheard=unheard_in(self._store, person, as_of),
         )
@@ -100,8 +103,7 @@ class Profiles:
         """
         from .beliefs.profile import within
 
-        scopes = [scope] if isinstance(scope, str) else list(scope)
-        return within(self.show(subject, as_of=as_of), [check_scope(one) for one in scopes])
+        return within(self.show(subject, as_of=as_of), _scopes(scope))
 
     def get(
         self,
@@ -169,12 +171,13 @@ class Profiles:
             UnknownNameError: there is no such purpose.
             InvalidInputError: `as_of` has no time zone, a scope is none, or a budget is below 1.
         """
-        scopes = [scope] if isinstance(scope, str) else list(scope)
+        from .injection import Injection
+
         return Injection(self._engine).context(
             query,
             subject=subject,
             agent=agent,
-            scopes=[check_scope(one) for one in scopes],
+            scopes=_scopes(scope),
             purpose=purpose,
             budget_tokens=budget_tokens,
             as_of=as_of,
@@ -193,6 +196,8 @@ class Profiles:
             UnknownNameError: there is no such purpose.
             InvalidInputError: an empty or overlong query.
         """
+        from .injection import Injection
+
         recall = self._recalling.recall(query, None, {"limit": _MEMORIES})
         memories = [hit.content for hit in recall.hits]
         return Injection(self._engine).remme_text(query, memories, purpose)
@@ -324,10 +329,12 @@ class Profiles:
             NotFoundError: nothing is believed there: `set` says what holds.
             InvalidInputError: the slot cannot have this value.
         """
+        from .evidence.evidence import value_key
+
         found = self._editing.slot(slot)
         wrong = self._editing.find(found, was, subject, scope)
         canonical = self._editing.slots().canonical(found, value)
-        right = _same(wrong.value, canonical)
+        right = value_key(wrong.value) == value_key(canonical)
         kind, ends = ("set", "retire") if changed else ("correct", "reject")
         edits = [self._editing.edit(kind, found, canonical, subject, scope, note=note)]
         if found.kind == "list" and not right:
@@ -420,10 +427,7 @@ class Profiles:
         Raises:
             NotFoundError: nothing is believed there.
         """
-        from msgspec.structs import replace
-
-        from .evidence.evidence import value_key
-        from .evidence.withdrawal import records_with
+        from .evidence.evidence import records_with, value_key
         from .slots.values import canonical
 
         found = self._editing.slot(slot)
@@ -705,7 +709,7 @@ class Profiles:
 
     def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""
-        from .evidence.staging import staged
+        from .evidence.evidence import staged
 
         return staged(self._store)
 
@@ -742,36 +746,19 @@ class Profiles:
 
         Each time a belief is confirmed, corrected or rejected, what said it was right or wrong.
         """
-        from .beliefs.constants import constants_of
+        from .beliefs.learning import constants_of
 
         return constants_of(self._store).learned()
 
     # -- parts -------------------------------------------------------------------------------------
 
     def _pipeline(self, model: bool | None, dry_run: bool, budget: Budget | None) -> Pipeline:
-        """The pipeline; None as `model` asks the model if there is one."""
         from .extract.pipeline import Pipeline
 
-        engine = self._engine
         limits = check_budget(budget)
-        asks_model = model or (model is None and engine.llm is not None)
-        return Pipeline(
-            self._store,
-            engine.settings,
-            tenant=engine.tenant,
-            embedder=engine.embedder_name,
-            hearing=self._hearing(),
-            llm=engine.required_llm if asks_model else None,
-            budget=limits,
-            dry_run=dry_run,
-        )
-
-    def _hearing(self) -> Hearing:
-        from .extract.hearing import Hearing
-
-        if self._engine.embedder is None:
-            return Hearing()
-        return Hearing(self._engine.sentence_vectors.of, self._engine.embedder_name)
+        asks_model = model or (model is None and self._engine.llm is not None)
+        llm = self._engine.required_llm if asks_model else None
+        return Pipeline(self._engine, llm=llm, budget=limits, dry_run=dry_run)
 
     def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
         from .beliefs.profile import Explanation
@@ -782,7 +769,5 @@ class Profiles:
         return Explanation(belief=belief, slot=slot, evidence=tuple(known))
 
 
-def _same(first: Value, second: Value) -> bool:
-    from .evidence.evidence import value_key
-
-    return value_key(first) == value_key(second)
+def _scopes(scope: str | Sequence[str]) -> list[str]:
+    return [check_scope(one) for one in ([scope] if isinstance(scope, str) else scope)]

@@ -19,12 +19,13 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from hashlib import blake2b
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...kv import Entry, KeyRange
+from ...kv import Entries, Entry, KeyRange
 from ...model import Resource
 from ...store.batch import Batch
 from ...store.contract import Reads, Store
@@ -36,13 +37,12 @@ from ..evidence.evidence import (
     from_record,
     key_of_subject,
     key_prefix,
-    placed,
     value_key,
 )
 from ..slots.registry import Registry
 from ..slots.slot import EXTRAS, Slot
 from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, view
-from .belief_cache import BeliefState, cached, remember
+from .profile import Profile
 from .reliability import Constants
 
 # namespaces of the entries
@@ -55,6 +55,10 @@ _STEP = timedelta(microseconds=1)  # the shortest time there is
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _PIECE = msgspec.json.Decoder(Piece)
+# the evidence that is placed under a belief, by its key
+LookUp: TypeAlias = Callable[[str], list[Piece]]
+# nothing fades enough in this time to be seen
+_FRESH = timedelta(seconds=30)
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,8 +71,6 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Kept(Struct, frozen=True, array_like=True):
-    """A fold as it is kept."""
-
     fold: Fold | None
     pieces: int
     version: str  # of the constants and slots that it was made with
@@ -77,8 +79,26 @@ class _Kept(Struct, frozen=True, array_like=True):
 
 _KEPT = msgspec.json.Decoder(_Kept)
 
-# the evidence that is placed under a belief, by its key
-LookUp: TypeAlias = Callable[[str], list[Piece]]
+
+class _Read(Struct, frozen=True):
+    """Beliefs that were read, and all that they follow from but for the time."""
+
+    folds: Entries
+    marks: Entries
+    evidence: int  # pieces
+    version: str  # of the constants and slots
+    slots: Registry
+    at: datetime
+    beliefs: tuple[Belief, ...] = ()
+
+    def is_as(self, earlier: _Read) -> bool:
+        """Whether this follows from the same as what was read not long ago."""
+        is_fresh = timedelta() <= self.at - earlier.at < _FRESH
+        return is_fresh and replace(self, at=earlier.at, beliefs=earlier.beliefs) == earlier
+
+
+# of each person, what was read last: most readings find that nothing has changed
+_last_read: WeakKeyDictionary[Store, dict[str, _Read]] = WeakKeyDictionary()
 
 
 class BeliefStore:
@@ -105,19 +125,22 @@ class BeliefStore:
         if as_of is not None:
             marks = self.marks(subject)
             return self._viewed(subject, self._folds_at(subject, as_of), marks, as_of)
-        now = datetime.now(UTC)
-        state = self._state(subject)
-        beliefs = cached(self._store, subject, state, now)
-        if beliefs is None:
-            folds, marks = self._folds(subject, state), _marks_of(state.marks)
-            beliefs = self._viewed(subject, folds, marks, now)
-            remember(self._store, subject, state, beliefs, now)
+        read = self._read(subject)
+        before = _last_read.setdefault(self._store, {}).get(subject)
+        if before is not None and read.is_as(before):
+            return list(before.beliefs)
+        beliefs = self._viewed(subject, self._folds(subject, read), _marks_of(read.marks), read.at)
+        _last_read[self._store][subject] = replace(read, beliefs=tuple(beliefs))
         return beliefs
+
+    def profile(self, subject: str, as_of: datetime | None = None) -> Profile:
+        """The profile of a person, without what waits and what was not heard."""
+        beliefs = tuple(self.all(subject, as_of=as_of))
+        return Profile(subject=subject, as_of=as_of or datetime.now(UTC), beliefs=beliefs)
 
     def _viewed(
         self, subject: str, folds: Mapping[str, Fold], marks: Mapping[str, Mark], now: datetime
     ) -> list[Belief]:
-        """The beliefs that folds are at a time, by slot and scope."""
         beliefs = []
         for key, folded in folds.items():
             belief = view(
@@ -162,7 +185,7 @@ class BeliefStore:
         with self._store.snapshot():
             pieces = self._pieces(self._store, belief)
             if wider:
-                pieces += self._covering(belief, pieces, self._reader(self._store))
+                pieces += self._covering(belief, pieces, partial(self._pieces, self._store))
         pieces = sorted(pieces, key=lambda piece: (piece.at, piece.order, piece.id))
         records = (self._store.records.get("resources", piece.id) for piece in pieces)
         return [from_record(record) for record in records if isinstance(record, Resource)]
@@ -179,7 +202,7 @@ class BeliefStore:
         """The keys of anybody's beliefs in a slot that have evidence. One pass over all of it."""
         return [key for key, pieces in self.pieces().items() if pieces[0].slot == slot]
 
-    def origin(self, evidence: Evidence) -> str:
+    def _origin(self, evidence: Evidence) -> str:
         """The id of the evidence that some was made of, directly or not; its own if of none."""
         id, claim = evidence.id, evidence.claim
         while claim:
@@ -209,9 +232,9 @@ class BeliefStore:
             needed = set()
             if any(one.claim for one in evidence):
                 needed = {
-                    self.origin(one) for one in self._other_beliefs(belief) if one.id not in own
+                    self._origin(one) for one in self._other_beliefs(belief) if one.id not in own
                 }
-            origins = [(one.id, self.origin(one)) for one in evidence]
+            origins = [(one.id, self._origin(one)) for one in evidence]
         return list(dict.fromkeys(id if claim in needed else claim for id, claim in origins))
 
     def _other_beliefs(self, belief: str) -> Iterator[Evidence]:
@@ -255,24 +278,21 @@ class BeliefStore:
         return now if newest is None else max(now, newest + _STEP)
 
     def _newest(self, key: str) -> datetime | None:
-        """The newest time in the evidence on a belief: from its fold, if that is kept and whole."""
         with self._store.snapshot():
             entry = self._store.kv.get(BELIEF, key)
             kept = None if entry is None else _decoded(entry)
+            # a fold that is whole knows
             if kept is not None and kept.pieces == self._store.kv.count(EVIDENCE, f"{key}/"):
                 return kept.newest
             return _newest_of(self._pieces(self._store, key))
 
     def place(self, evidence: Evidence) -> Entry:
-        """The entry that places a piece of evidence; it is written with its record."""
-        return placed(evidence, self.key_of(evidence), msgspec.json.encode(piece_of(evidence)))
+        """The entry that places evidence under its belief; it is written, and goes, with it."""
+        belief, content = self.key_of(evidence), msgspec.json.encode(piece_of(evidence))
+        return Entry(EVIDENCE, f"{belief}/{evidence.id}", content, (evidence.id,))
 
     def refresh(self, beliefs: Collection[str]) -> None:
-        """Fold these beliefs again, and keep them. What is not refreshed is folded when it is read.
-
-        Args:
-            beliefs: keys of beliefs whose evidence has changed.
-        """
+        """Fold beliefs whose evidence has changed, and keep them; others are folded when read."""
         if not beliefs or not self._store.capabilities.writable:
             return
 
@@ -281,7 +301,7 @@ class BeliefStore:
             covered = [self._covered(key, some) for key, some in pieces.items()]
             for prefix in filter(None, covered):
                 pieces |= self._all_pieces(reads, prefix)
-            return self._batch(pieces, self._reader(reads))
+            return self._batch(pieces, cache(partial(self._pieces, reads)))
 
         self._store.update(work)
 
@@ -303,27 +323,26 @@ class BeliefStore:
         made_with = msgspec.json.encode((FOLDING, self._constants, slots))
         return blake2b(made_with, digest_size=8).hexdigest()
 
-    def _state(self, subject: str) -> BeliefState:
-        """What the beliefs about a person follow from."""
+    def _read(self, subject: str) -> _Read:
         within = KeyRange(prefix=f"{key_of_subject(subject)}/")
+        at = datetime.now(UTC)
         with self._store.snapshot():
-            return BeliefState(
+            return _Read(
                 folds=self._store.kv.list(BELIEF, within),
                 marks=self._store.kv.list(MARK, within),
                 evidence=self._store.kv.count(EVIDENCE, within.prefix),
-                constants=self._version,
+                version=self._version,
                 slots=self._slots,
+                at=at,
             )
 
-    def _folds(self, subject: str, state: BeliefState) -> dict[str, Fold]:
-        """The fold of each belief about a person, now."""
-        kept = self._decoded(state.folds)
-        if sum(one.pieces for one in kept.values()) != state.evidence:
+    def _folds(self, subject: str, read: _Read) -> dict[str, Fold]:
+        kept = self._decoded(read.folds)
+        if sum(one.pieces for one in kept.values()) != read.evidence:
             kept = self._mend(f"{key_of_subject(subject)}/")
         return {key: one.fold for key, one in kept.items() if one.fold is not None}
 
     def _folds_at(self, subject: str, as_of: datetime) -> dict[str, Fold]:
-        """The fold of each belief about a person as of a time."""
         everything = self._all_pieces(self._store, f"{key_of_subject(subject)}/")
         folds = {}
         for key, pieces in everything.items():
@@ -332,11 +351,8 @@ class BeliefStore:
                 folds[key] = folded
         return folds
 
-    def _kept(self, reads: Reads, prefix: str) -> dict[str, _Kept]:
-        """The folds that are kept, those aside that were made with other constants or slots."""
-        return self._decoded(reads.kv.list(BELIEF, KeyRange(prefix=prefix)))
-
     def _decoded(self, entries: Iterable[Entry]) -> dict[str, _Kept]:
+        """The folds that are kept, without those of other constants or slots."""
         kept = ((entry.key, _decoded(entry)) for entry in entries)
         return {key: one for key, one in kept if one is not None and one.version == self._version}
 
@@ -345,7 +361,7 @@ class BeliefStore:
         mended: dict[str, _Kept] = {}
 
         def work(reads: Reads) -> Batch:
-            kept = self._kept(reads, prefix)
+            kept = self._decoded(reads.kv.list(BELIEF, KeyRange(prefix=prefix)))
             everything = self._all_pieces(reads, prefix)
             missing = {
                 key: pieces
@@ -367,7 +383,6 @@ class BeliefStore:
         return mended
 
     def _batch(self, pieces: Mapping[str, list[Piece]], look_up: LookUp) -> Batch:
-        """What keeps the folds of these beliefs; one without evidence is kept no longer."""
         some = {key: pieces for key, pieces in pieces.items() if pieces}
         gone = tuple((BELIEF, key) for key in pieces if key not in some)
         batch, _ = self._keep(some, look_up)
@@ -376,7 +391,6 @@ class BeliefStore:
     def _keep(
         self, pieces: Mapping[str, list[Piece]], look_up: LookUp
     ) -> tuple[Batch, dict[str, _Kept]]:
-        """Fold these beliefs; returns what keeps them too."""
         entries = []
         kept = {}
         for key, own in pieces.items():
@@ -416,16 +430,11 @@ class BeliefStore:
     def _is_list(self, slot: str) -> bool:
         return self._slots.get_or_extra(slot).kind == "list"
 
-    def _reader(self, reads: Reads) -> LookUp:
-        """Reads the evidence under a belief, each once."""
-        return cache(partial(self._pieces, reads))
-
     def _pieces(self, reads: Reads, belief: str) -> list[Piece]:
         entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))
         return [_PIECE.decode(entry.value) for entry in entries]
 
     def _all_pieces(self, reads: Reads, prefix: str) -> dict[str, list[Piece]]:
-        """All evidence on a person, by belief."""
         pieces: defaultdict[str, list[Piece]] = defaultdict(list)
         for entry in reads.kv.list(EVIDENCE, KeyRange(prefix=prefix)):
             belief, _, _ = entry.key.rpartition("/")

@@ -32,14 +32,12 @@ from ..evidence.evidence import (
     key_of_subject,
     value_key,
 )
-from ..evidence.passages import SEEN, UNHEARD
-from ..evidence.subjects import check_name
+from ..evidence.passages import SEEN, UNHEARD, check_name
 from ..slots.registry import OWN_SLOT, Registry, own_slots, slot_entry
 from ..slots.slot import EXTRAS, Hub, Slot
 from .belief import Belief
 from .belief_store import MARK, BeliefStore, Mark
-from .constants import CONSTANTS
-from .edits import OUTCOME
+from .learning import CONSTANTS, OUTCOME
 from .profile import Explanation, Profile
 from .reliability import Outcome
 

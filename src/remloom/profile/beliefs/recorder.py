@@ -12,8 +12,7 @@ from ...kv import Entry
 from ...runs.write_plan import EntryKey
 from ...runs.writer import Writer
 from ...store.contract import Store
-from ..evidence.evidence import STAGED, Evidence, to_record
-from ..evidence.masking import is_only_secret, mask_evidence
+from ..evidence.evidence import STAGED, Evidence, is_only_secret, mask_evidence, to_record
 from .belief_store import MARK, BeliefStore, Mark
 
 _ATTEMPTS = 20  # of a write, while the user deletes beliefs that it is about

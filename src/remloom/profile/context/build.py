@@ -34,8 +34,7 @@ from .context_line import (
     short_line_of_safety,
 )
 from .relevance import NAMED, Relevance, rare_words, sentence_of
-from .request import Extent, Personal, Purpose
-from .usage import UsageRules
+from .request import Extent, Personal, Purpose, UsageRules
 
 CONTEXT_TOKENS = 600  # budget of a context
 LATELY = timedelta(days=30)  # in which a change is recent

@@ -3,12 +3,19 @@
 Evidence is a resource without text of its own, whose parent is the passage that says it. So it is
 exported, copied and found by SQL like any other, and forgetting the passage forgets it. Beside it
 an entry of the store places it under the belief that it bears on (see `belief_store`).
+
+Claims that wait to be normalised are evidence without a slot, as durable as any. Source: seed 4,
+"Stage 2: Staging Queue". A claim leaves it in the transaction that writes what was made of it, or
+when only the user may say it; never because something failed.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -19,6 +26,11 @@ from uuid_utils import NAMESPACE_URL, uuid5
 from ...kv import Entry
 from ...model import Resource
 from ...model.records import cited
+from ...model.reports import MOST_MENTIONS
+from ...runs.failures import failed_items
+from ...store.contract import Reads, Store
+from ...store.forgetting.mentions import find_mentions
+from ...text.secrets import mask
 from .claim import Claim, Polarity, Signal, Value
 
 ME = "me"  # the subject that is the user; anybody else goes by their name
@@ -37,6 +49,12 @@ _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/evidence")
 Authority: TypeAlias = Literal["edit", "statement", "confirmed", "observed", "inferred"]
 # of what the caller does; reading never sets these
 BY_HAND: tuple[Authority, ...] = ("edit", "confirmed")
+NORMALISE = "normalise"  # kind of runs
+ENOUGH = 10  # claims that are normalised at once
+LONGEST_WAIT = timedelta(hours=6)  # of fewer claims
+MASK = re.compile(r"\[secret: [^\]]*\]")
+_WORD = re.compile(r"\w")
+_LAST = ("profile.normalised", "last")
 
 
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -173,7 +191,7 @@ def to_record(evidence: Evidence) -> Resource:
         category=CATEGORY,
         kind=KIND,
         trust="told" if evidence.authority in ("edit", "statement", "confirmed") else "derived",
-        parents=_parents(evidence),
+        parents=tuple(filter(None, (evidence.claim or evidence.passage,))),
         starts_at=evidence.at,
         metadata=fields,
     )
@@ -214,16 +232,6 @@ def value_key(value: Value) -> str:
     return " ".join(str(value).casefold().split())
 
 
-def placed(evidence: Evidence, belief: str, content: bytes) -> Entry:
-    """The entry that places evidence under its belief; it goes with the evidence."""
-    return Entry(EVIDENCE, f"{belief}/{evidence.id}", content, (evidence.id,))
-
-
-def _parents(evidence: Evidence) -> tuple[str, ...]:
-    parent = evidence.claim or evidence.passage
-    return (parent,) if parent else ()
-
-
 def _citation(passage: Resource) -> str:
     """Where it is said: lines or pages; of a turn without them, its id, or which one it is."""
     if not passage.uri:
@@ -244,3 +252,80 @@ def _group(passage: Resource, at: datetime) -> str:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def staged(store: Reads) -> list[Evidence]:
+    """The claims that wait, the oldest first."""
+    records = (store.records.get("resources", entry.key) for entry in store.kv.list(STAGED))
+    claims = [from_record(record) for record in records if isinstance(record, Resource)]
+    return sorted(claims, key=lambda claim: (claim.at, claim.id))
+
+
+def normalised_entry(now: datetime) -> Entry:
+    """The entry that says when claims were normalised last."""
+    return Entry(*_LAST, msgspec.json.encode({"at": now}))
+
+
+def is_due(store: Store, now: datetime) -> bool:
+    """Whether ten claims wait that were not tried yet, or any since six hours.
+
+    Those that failed are tried again after six hours.
+    """
+    ids = {entry.key for entry in store.kv.list(STAGED)}
+    if not ids:
+        return False
+    failed = {item.item for item in failed_items(store, NORMALISE)}
+    if len(ids - failed) >= ENOUGH:
+        return True
+    if last := store.kv.get(*_LAST):
+        since = msgspec.json.decode(last.value, type=dict[str, datetime])["at"]
+    else:
+        waiting = (store.records.get("resources", id) for id in ids)
+        times = [one.created_at for one in waiting if isinstance(one, Resource) and one.created_at]
+        since = min(times, default=now)
+    # a clock that was set back must not make them wait for it to catch up
+    return now - since >= LONGEST_WAIT or since > now
+
+
+def mask_evidence(evidence: Evidence) -> tuple[Evidence, int]:
+    """Evidence with its words masked, and how many secrets were in them."""
+    count = 0
+    changes: dict[str, Value] = {}
+    for name in ("key", "value", "quote", "note"):
+        value = getattr(evidence, name)
+        masked, secrets = mask(value) if isinstance(value, str) else (value, 0)
+        if secrets:
+            count += secrets
+            changes[name] = masked
+    return (replace(evidence, **changes) if changes else evidence), count
+
+
+def is_only_secret(value: Value) -> bool:
+    """Whether nothing is left of a masked value but masks."""
+    if not isinstance(value, str) or MASK.search(value) is None:
+        return False
+    return _WORD.search(MASK.sub("", value)) is None
+
+
+def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
+    """Yield the ids of the evidence that was made of passages."""
+    for passage in passages:
+        for id in reads.records.children(passage):
+            record = reads.records.get("resources", id)
+            if isinstance(record, Resource) and record.kind == KIND:
+                yield id
+
+
+def records_with(
+    store: Store, evidence: Iterable[Evidence], values: Iterable[Value], gone: Collection[str]
+) -> tuple[str, ...]:
+    """List the ids of records that stay and still say what was forgotten: the passages that the
+    evidence was found in, and what says one of the values; up to `MOST_MENTIONS`."""
+    passages = [
+        one.passage
+        for one in evidence
+        if one.passage and store.records.get("resources", one.passage) is not None
+    ]
+    names = [value for value in values if isinstance(value, str) and value]
+    found = dict.fromkeys((*passages, *find_mentions(store, names, will_be=dict.fromkeys(gone))))
+    return tuple(islice((id for id in found if id not in gone), MOST_MENTIONS))

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 from ...errors import EmbedderError
 from ...heads.differences import content_words
 from ...heads.features import features
-from ...heads.head import LASTING_BY_WORDS, Decision, head
-from ...heads.language import unheard_language
+from ...heads.head import LASTING_BY_WORDS, Decision, head, unheard_language
 from ...text.sentences import marked_ends
 from ..evidence.claim import Claim
 from ..evidence.passages import Passage

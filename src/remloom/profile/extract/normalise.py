@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
+from ...engine.arguments import Progress
 from ...errors import BudgetError, GoneError, InvalidInputError, ModelError, UnknownNameError
 from ...kv import Entry
 from ...llm import Call, Quote
@@ -29,8 +30,15 @@ from ..beliefs.belief_store import BeliefStore
 from ..beliefs.recorder import Recorder
 from ..context.relevance import Relevance
 from ..evidence.claim import FieldMapping, Value
-from ..evidence.evidence import STAGED, Evidence, derived, value_key
-from ..evidence.staging import KIND, normalised_entry, staged
+from ..evidence.evidence import (
+    NORMALISE,
+    STAGED,
+    Evidence,
+    derived,
+    normalised_entry,
+    staged,
+    value_key,
+)
 from ..slots.registry import Registry
 from ..slots.slot import EXTRAS, Slot
 from .scan import may_say
@@ -51,8 +59,6 @@ _GRANTING = frozenset((
     "authorisation", "authorized", "autonomy", "confirmation", "consent", "grant", "granted",
     "permission", "permissions", "permitted", "sudo", "unrestricted",
 ))  # fmt: skip
-
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 class MappingDraft(Struct, frozen=True):
@@ -135,7 +141,7 @@ class Normaliser:
             BudgetError: it is spent; what is done is written, and the rest waits.
         """
         # what failed in this run, before it was interrupted, is tried again by the next one
-        failed = failed_items(self._store, KIND)
+        failed = failed_items(self._store, NORMALISE)
         tried = {item.item for item in failed if item.run == self._writer.id}
         claims = [claim for claim in staged(self._store) if claim.id not in tried]
         attempts = {item.item: item.attempts for item in failed}
@@ -342,12 +348,18 @@ class Normaliser:
                 if self._llm is not None or claim.id not in known_failed:
                     entries.append(self._failure(claim, decision.reason))
             else:
-                deleted += [(STAGED, claim.id), failed_item_key(KIND, claim.id)]
+                deleted += [(STAGED, claim.id), failed_item_key(NORMALISE, claim.id)]
         self._recorder.record([claim.id for claim in claims], new, entries=entries, deleted=deleted)
 
     def _failure(self, claim: Evidence, reason: str) -> Entry:
         return failed_item_entry(
-            self._store, KIND, claim.id, reason, (claim.id,), name=claim.key, run_id=self._writer.id
+            self._store,
+            NORMALISE,
+            claim.id,
+            reason,
+            (claim.id,),
+            name=claim.key,
+            run_id=self._writer.id,
         )
 
     def _report(self, claim: Evidence, placed: _Placed, beliefs: Sequence[Belief]) -> None:

@@ -5,25 +5,23 @@ Source: seed 4, "Two-LLM Pipeline": extractor, staging, normaliser; beliefs foll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from ...engine.arguments import Progress
+from ...engine.engine import Engine
 from ...model import ReadReport, Resource
 from ...runs.failures import failed_items
 from ...runs.lifecycle import run_to_end
 from ...runs.run import Run, begin_run
 from ...runs.writer import Writer
-from ...settings import Settings
-from ...store.contract import Store
 from ..beliefs.belief_store import BeliefStore
-from ..beliefs.constants import constants_of
+from ..beliefs.learning import constants_of
 from ..beliefs.recorder import Recorder
 from ..evidence.claim import FieldMapping
-from ..evidence.evidence import KIND, from_record
-from ..evidence.staging import KIND as NORMALISE
-from ..evidence.staging import is_due
+from ..evidence.evidence import KIND, NORMALISE, from_record, is_due
 from ..slots.registry import registry_of
 from .hearing import HEADS, Hearing
 from .model import ModelExtractor
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from ...llm import LLM, Budget
 
 
-Progress: TypeAlias = Callable[[int, int], None]
-
 # counts of what a run wrote, which it does not write again
 _WRITTEN = ("evidence", "staged", "normalised", "extras", "parked")
 
@@ -46,35 +42,19 @@ class Pipeline:
     """Makes beliefs of what was read.
 
     Args:
-        embedder: its name, for the runs.
-        hearing: hears what people say in their own words.
         llm: finds claims besides the rules, and their slots; None: rules alone.
         budget: what one call may spend.
         dry_run: write nothing.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        settings: Settings,
-        *,
-        tenant: str,
-        embedder: str,
-        hearing: Hearing,
-        llm: LLM | None,
-        budget: Budget,
-        dry_run: bool,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._tenant = tenant
-        self._embedder = embedder
-        self._hearing = hearing
+    def __init__(self, engine: Engine, *, llm: LLM | None, budget: Budget, dry_run: bool) -> None:
+        self._engine = engine
+        self._store = engine.store
         self._llm = llm
         self._budget = budget
         self._dry_run = dry_run
-        self._slots = registry_of(store)
-        self._beliefs = BeliefStore(store, self._slots, constants_of(store))
+        self._slots = registry_of(engine.store)
+        self._beliefs = BeliefStore(engine.store, self._slots, constants_of(engine.store))
 
     def observe(
         self,
@@ -102,7 +82,7 @@ class Pipeline:
         mappings: list[FieldMapping] = []
         with self._calls(writer) as llm:
             if llm is None:
-                scanners = [self._scanner(writer, self._hearing, HEADS, from_start=from_start)]
+                scanners = [self._scanner(writer, self._hearing(), HEADS, from_start=from_start)]
             else:
                 model = ModelExtractor(self._store, writer, llm)
                 scanners = [
@@ -145,9 +125,17 @@ class Pipeline:
 
     # -- parts -------------------------------------------------------------------------------------
 
+    def _hearing(self) -> Hearing:
+        if self._engine.embedder is None:
+            return Hearing()
+        return Hearing(self._engine.sentence_vectors.of, self._engine.embedder_name)
+
     def _begin(self, kind: str, settings: dict[str, Any]) -> Writer:
         run = begin_run(self._store, kind, settings, dry_run=self._dry_run)
-        return Writer(self._store, self._tenant, run, model=self._embedder, dry_run=self._dry_run)
+        engine = self._engine
+        return Writer(
+            self._store, engine.tenant, run, model=engine.embedder_name, dry_run=self._dry_run
+        )
 
     @contextmanager
     def _calls(self, writer: Writer) -> Iterator[LLM | None]:
@@ -183,7 +171,7 @@ class Pipeline:
             extract=extract,
             extractor=extractor,
             slots=self._slots,
-            settings=self._settings,
+            settings=self._engine.settings,
             stages=stages,
             from_start=from_start,
         )

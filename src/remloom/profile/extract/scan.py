@@ -15,6 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...engine.arguments import Progress
 from ...errors import BudgetError, ChangedError, GoneError, InvalidInputError
 from ...kv import Entry
 from ...model import ReadReport, Resource
@@ -26,18 +27,20 @@ from ...store.contract import Store
 from ...store.rules.indexed_text import content_key
 from ..beliefs.recorder import Recorder
 from ..evidence.claim import Claim, FieldMapping, check_scope
-from ..evidence.evidence import Authority, Evidence, from_claim
-from ..evidence.masking import MaskedPassages, is_only_secret, mask_passages
+from ..evidence.evidence import Authority, Evidence, from_claim, is_only_secret
 from ..evidence.passages import (
     UNHEARD,
+    MaskedPassages,
     Passage,
-    looked_by,
+    key_prefixes,
+    mask_passages,
     passage_of,
+    read_watermark,
     seen_entry,
     unheard_entry,
     unseen,
+    write_watermark,
 )
-from ..evidence.watermark import read_watermark, write_watermark
 from ..slots.registry import Registry
 from ..slots.slot import Slot
 
@@ -46,8 +49,6 @@ _ATTEMPTS = 20  # of a write, while passages are forgotten that it is about
 _UNHEARD = "unheard_"  # before a language: its count
 _CALLS = "calls"  # detail of a failed passage: those that failed, told by one passage of each
 _TOGETHER = 64  # passages that are looked at, and written, at once
-
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 class Found(Struct, frozen=True):
@@ -242,7 +243,7 @@ class Scanner:
             failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
             done = [entry.refs[0] for entry in kept]
             over = done if unheard is not None else []
-            marked = list(looked_by(self._store, UNHEARD))
+            marked = list(key_prefixes(self._store, UNHEARD))
             languages = unheard or {}
             not_heard = [
                 unheard_entry(passages[id], languages[id]) for id in over if id in languages

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from ....errors import InvalidInputError
-from ...evidence.claim import Claim, Polarity
+from ...evidence.claim import Claim, Polarity, Signal
 from .clauses import Clause, clauses
-from .lexicon import lookup_words, split_version
+from .lexicon import PARSERS, alternatives, is_known_place, lookup_words, read_table
 from .passage import HIDDEN, own_words
-from .patterns import Rule, patterns
-from .readings import READINGS, is_known_place
-from .scopes import find_scope, is_of_unnamed_project
 
 _INSTEAD = re.compile(
     r"(?<!’m)(?<! am)(?<! are)(?<!’re)(?<! do)(?<! did)(?<! is)(?<! can)(?<! have)(?<! will)"
@@ -26,9 +26,40 @@ _TIME = re.compile(r"\b(?:since|in|last|this|ago|on|today)\b", re.IGNORECASE)
 _LONGEST_DAY = 1  # days of a window; a longer one tells only the month
 _LONGEST_SEASON = 200  # the same of the year
 _YEAR = re.compile(r"\b(?:since|in) ((?:19|20)\d\d)\b")
+_BEHAVIOUR = ("developer_posture.", "runtime_environments.", "tooling_defaults.")
+_PROJECT = re.compile(
+    r"\b(?:[Ii]n|[Ff]or|[Oo]n) (?:(?:the )?project (?P<behind>[A-Z][\w-]+)"
+    r"|the (?P<before>[A-Z][\w-]+) project)\b"
+)
+# "in this repo"
+_UNNAMED = re.compile(
+    r"\b(?:in|for|on) (?:this|the current|our) (?:project|repo|repository|codebase|chat)\b",
+    re.IGNORECASE,
+)
+_TOPICS = ("identity", "home", "tools", "food")
+_MACRO = re.compile(r"\{([a-z]\w*)\}")
 
 
-class _Said(NamedTuple):
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """The ways to say one thing; the head of macros.toml says what the fields are."""
+
+    patterns: tuple[str, ...]
+    key: str = ""
+    parse: str = "words"
+    polarity: Literal["for", "against", "retire"] = "for"
+    other: Literal["", "against", "retire"] = ""
+    signal: Signal = "explicit_preference"
+    dated: bool = False
+    again: bool = False
+    alone: bool = False
+
+
+class _Topic(Struct, forbid_unknown_fields=True):
+    macros: dict[str, str] = {}
+    rule: list[Rule] = []
+
+
+class _Statement(NamedTuple):
     """One thing that a clause says."""
 
     key: str
@@ -36,9 +67,7 @@ class _Said(NamedTuple):
     polarity: Polarity
 
 
-def extract(
-    text: str, *, speaker_is_subject: bool = True, at: datetime | None = None
-) -> list[Claim]:
+def extract(text: str, *, at: datetime | None = None) -> list[Claim]:
     """Find what the user says of themself in one turn, or in one paragraph of a note.
 
     What others said, questions, conditions, irony, stories of the past and what is meant for one
@@ -46,7 +75,6 @@ def extract(
 
     Args:
         text: the turn or paragraph; of any but English nothing is found.
-        speaker_is_subject: whether it is the user who speaks; what others say is not of the user.
         at: when it was said: "in March" is a date only then.
 
     >>> [(claim.key, claim.value) for claim in extract("I'm vegan and I live in Oslo.")]
@@ -54,8 +82,6 @@ def extract(
     >>> extract("If I were vegan, what would you cook?")
     []
     """
-    if not speaker_is_subject or not text:
-        return []
     claims: dict[tuple[str, str, Polarity, str], Claim] = {}
     for clause in clauses(own_words(text)):
         for claim in _claims(clause, text, at):
@@ -65,7 +91,7 @@ def extract(
 
 
 def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim]:
-    if not clause.frame.lasting:
+    if not clause.lasting:
         return
     text = clause.form.text
     denied = _INSTEAD.search(text)
@@ -75,9 +101,11 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
         found = expression.match(text, 0, end) or (denied and expression.match(text))
         if found is None or (rule.alone and clause.has_reason):
             continue
-        said = _read(found, rule, clause, passage)
+        said = _statements(found, rule, clause, passage)
         if denied and said and rule.polarity == "for":
-            said += _denied(said[0], denied, rule, clause, passage)
+            # "…, not in Bonn" says the same of another value, which is not so
+            others = _parse(_caught(denied, "value", clause, passage), rule, "against")
+            said += [other for other in others if other.key == said[0].key]
         since = _since(clause.words, at) if rule.dated else ""
         for key, value, polarity in said:
             yield Claim(
@@ -85,30 +113,29 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
                 value=value,
                 polarity=polarity,
                 signal=rule.signal,
-                scope=find_scope(clause.sentence, key),
+                scope=_find_scope(clause.sentence, key),
                 quote=passage[clause.start : clause.end],
                 span=(clause.start, clause.end),
                 since=since,
-                confident=clause.frame.confident and not is_of_unnamed_project(clause.sentence),
+                confident=clause.confident and not _UNNAMED.search(clause.sentence),
             )
         if said and not rule.again:
             return
 
 
-def _read(found: re.Match[str], rule: Rule, clause: Clause, passage: str) -> list[_Said]:
-    """What a pattern makes of the words that it caught."""
+def _statements(found: re.Match[str], rule: Rule, clause: Clause, passage: str) -> list[_Statement]:
     polarity: Polarity = rule.polarity
-    if polarity == "against" and clause.frame.ended:
+    if polarity == "against" and clause.ended:
         polarity = "retire"
     caught = next(filter(None, (_caught(found, one, clause, passage) for one in "acd")), "")
-    said = _read_words(caught, rule, polarity)
+    said = _parse(caught, rule, polarity)
     instead = _caught(found, "b", clause, passage)
     # people move from one browser to another too
     is_place = rule.parse == "place" and instead[:1].isupper()
     if is_place and not any(map(is_known_place, (instead, *(one.value for one in said)))):
         return []
     if said and rule.other and instead:
-        said += _read_words(instead, rule, rule.other)
+        said += _parse(instead, rule, rule.other)
     return said
 
 
@@ -122,28 +149,11 @@ def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> s
     return passage[clause.places(start, end)]
 
 
-def _read_words(words: str, rule: Rule, polarity: Polarity) -> list[_Said]:
+def _parse(words: str, rule: Rule, polarity: Polarity) -> list[_Statement]:
     if rule.parse != "lexicon":
-        values = READINGS[rule.parse](words.replace("’", "'")) if words else []
-        return [_Said(rule.key, value, polarity) for value in values]
-    said: list[_Said] = []
-    for meaning in lookup_words(words):
-        name, version = (
-            split_version(meaning.value) if meaning.of.versioned else (meaning.value, "")
-        )
-        said.append(_Said(meaning.of.id, name, polarity))
-        if version and meaning.of.version:
-            said.append(_Said(meaning.of.version, version, polarity))
-    return said
-
-
-def _denied(
-    first: _Said, denied: re.Match[str], rule: Rule, clause: Clause, passage: str
-) -> list[_Said]:
-    """What "…, not in Bonn" says: the same of another value, which is not so."""
-    words = _caught(denied, "value", clause, passage)
-    others = _read_words(words, rule, "against")
-    return [other for other in others if other.key == first.key]
+        values = PARSERS[rule.parse](words.replace("’", "'")) if words else []
+        return [_Statement(rule.key, value, polarity) for value in values]
+    return [_Statement(key, value, polarity) for key, value in lookup_words(words)]
 
 
 def _since(text: str, at: datetime | None) -> str:
@@ -164,3 +174,37 @@ def _since(text: str, at: datetime | None) -> str:
     days = (window.end - window.start).days
     parts = 1 if days > _LONGEST_SEASON else 2 if days > _LONGEST_DAY else 3
     return "-".join(f"{window.start:%Y-%m-%d}".split("-")[:parts])
+
+
+def _find_scope(sentence: str, key: str) -> str:
+    """The scope that a sentence gives to a claim of this key; empty is everywhere.
+
+    Who somebody is holds everywhere, whatever their sentence is about.
+
+    >>> _find_scope("In project Apollo we use Go", "developer_posture.primary_languages")
+    'project:apollo'
+    """
+    project = _PROJECT.search(sentence)
+    if project is None or not key.startswith(_BEHAVIOUR):
+        return ""
+    return f"project:{(project['behind'] or project['before']).casefold()}"
+
+
+@cache
+def patterns() -> tuple[tuple[re.Pattern[str], Rule], ...]:
+    """Every pattern with its rule, in the order in which they are tried."""
+    macros = _read_topic("macros").macros
+    macros["holds"] = rf"(?=[^\w\s-]|\s*$|\s+{alternatives('behind_states')}\b)"
+    rules = [rule for topic in _TOPICS for rule in _read_topic(topic).rule]
+    return tuple((_expand(one, macros), rule) for rule in rules for one in rule.patterns)
+
+
+def _expand(pattern: str, macros: Mapping[str, str]) -> re.Pattern[str]:
+    """Put the macros in, which hold macros themselves; braces with digits are counts."""
+    while (short := _MACRO.sub(lambda found: macros[found[1]], pattern)) != pattern:
+        pattern = short
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _read_topic(name: str) -> _Topic:
+    return read_table(f"topics/{name}.toml", _Topic)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from itertools import chain
 
-from ....ingest.names.word_lists import english
-from .phrases import alternatives
+from .lexicon import GIVEN_NAMES, alternatives
 
 # A character that no pattern takes for a word or a mark; from the private use area.
 HIDDEN = "\ue000"
@@ -52,34 +51,25 @@ _SPOKEN_LINE = re.compile(r"(?m)^[ ]*(?:\[[^\]\n]{1,30}\] ?)?([A-Z][\w .-]{0,25}
 _NAMED_LINE = re.compile(
     r"(?m)^ *(?P<name>[A-ZÀ-Þ][\w’-]+)(?: [A-ZÀ-Þ][\w’-]+)?:(?= [^\n]*\b(?:I|I’m|my|we)\b)"
 )
-
-
-class _Orders:
-    """The expressions that tell what a passage is for; compiled when they are first needed."""
-
-    def __init__(self) -> None:
-        self.role_play = re.compile(rf"\b{alternatives('role_play')}", re.IGNORECASE)
-        # one blank at most: with more, each line end of a long gap would be looked over anew
-        polite = f"(?:{alternatives('politeness')}[,!]? ){{0,3}}(?:now |then )?"
-        begin = rf"(?:\A\s{{0,9}}|(?<=[.!?\n])[ ]?){polite}"
-        self.order = re.compile(
-            rf"{begin}(?:(?P<rewrite>{alternatives('rewriting')})|(?P<read>{alternatives('reading')})"
-            rf"|(?P<make>{alternatives('making')}))\b(?P<about>[^\n:.!?]{{0,200}})",
-            re.IGNORECASE,
-        )
-        self.given = re.compile(rf"\b{alternatives('given')}\b", re.IGNORECASE)
-        self.voice = re.compile(rf"\b{alternatives('voices')}\b", re.IGNORECASE)
-        # "Mum: I’m vegan", "Sample: I live in Rome."
-        self.label = re.compile(
-            r"(?m)^ *(?:(?:my|our|the|an?) )?"
-            rf"(?:{alternatives('people')}|{alternatives('samples')})"
-            r"(?: \d+)?:(?= [^\n]*\b(?:I|I’m|my|we|ich|mein)\b)",
-            re.IGNORECASE,
-        )
-        self.speech = re.compile(rf"\b{alternatives('speech')}\b[^.:\n]{{0,30}}:", re.IGNORECASE)
-
-
-_orders = cache(_Orders)
+_ROLE_PLAY = re.compile(rf"\b{alternatives('role_play')}", re.IGNORECASE)
+# one blank at most: with more, each line end of a long gap would be looked over again
+_POLITE = f"(?:{alternatives('politeness')}[,!]? ){{0,3}}(?:now |then )?"
+_BEGIN = rf"(?:\A\s{{0,9}}|(?<=[.!?\n])[ ]?){_POLITE}"
+_ORDER = re.compile(
+    rf"{_BEGIN}(?:(?P<rewrite>{alternatives('rewriting')})|(?P<read>{alternatives('reading')})"
+    rf"|(?P<make>{alternatives('making')}))\b(?P<about>[^\n:.!?]{{0,200}})",
+    re.IGNORECASE,
+)
+_GIVEN = re.compile(rf"\b{alternatives('given')}\b", re.IGNORECASE)
+_VOICE = re.compile(rf"\b{alternatives('voices')}\b", re.IGNORECASE)
+# "Mum: I’m vegan", "Sample: I live in Rome."
+_LABEL = re.compile(
+    r"(?m)^ *(?:(?:my|our|the|an?) )?"
+    rf"(?:{alternatives('people')}|{alternatives('samples')})"
+    r"(?: \d+)?:(?= [^\n]*\b(?:I|I’m|my|we|ich|mein)\b)",
+    re.IGNORECASE,
+)
+_SPEECH = re.compile(rf"\b{alternatives('speech')}\b[^.:\n]{{0,30}}:", re.IGNORECASE)
 
 
 def own_words(text: str) -> str:
@@ -89,7 +79,7 @@ def own_words(text: str) -> str:
     'My boss says “___________”.'
     """
     text = text.translate(_SAME)
-    if _orders().role_play.search(text):
+    if _ROLE_PLAY.search(text):
         return HIDDEN * len(text)
     for pattern in _FOREIGN:
         text = pattern.sub(_hide, text)
@@ -119,21 +109,16 @@ def _hide_ranges(text: str, ranges: list[tuple[int, int]]) -> str:
 
 def _material(text: str) -> Iterator[tuple[int, int]]:
     """What is given to be worked on ("Translate …", "Write a mail: …"), or said: "She wrote: …"."""
-    orders = _orders()
-    for order in orders.order.finditer(text):
-        yield from _given(order, text)
+    for order in _ORDER.finditer(text):
+        yield from _material_of(order, text)
     letter = _LETTER.search(text) or _GREETING.search(text, len(text) - len(text.lstrip()) + 1)
     if letter:
         yield letter.start(), len(text)
-    for label in orders.label.finditer(text):
-        end = text.find("\n", label.end())
-        yield label.end(), len(text) if end < 0 else end
-    for label in _NAMED_LINE.finditer(text):
-        if label["name"].casefold() in given_names():
-            end = text.find("\n", label.end())
-            yield label.end(), len(text) if end < 0 else end
+    named = (one for one in _NAMED_LINE.finditer(text) if one["name"].casefold() in GIVEN_NAMES)
+    for label in chain(_LABEL.finditer(text), named):
+        yield label.end(), _line_end(text, label.end())
     end = 0
-    for speech in orders.speech.finditer(text):
+    for speech in _SPEECH.finditer(text):
         if speech.end() > end:
             # what begins on a line of its own may have paragraphs
             begins_below = text[speech.end() : speech.end() + 2].strip(" ").startswith("\n")
@@ -142,9 +127,8 @@ def _material(text: str) -> Iterator[tuple[int, int]]:
             yield speech.end(), end
 
 
-def _given(order: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
+def _material_of(order: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
     """What is given with an order: behind a colon, in the lines below, or what it is made about."""
-    orders = _orders()
     end = order.end()
     if text.startswith(":", end):
         yield end, len(text)
@@ -156,16 +140,10 @@ def _given(order: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
     if order["rewrite"]:
         yield order.start("rewrite"), end
         # "Translate this. I live in Rome.", where nothing else can be meant
-        if not is_below and HIDDEN not in text[end:] and orders.given.search(order["about"]):
+        if not is_below and HIDDEN not in text[end:] and _GIVEN.search(order["about"]):
             yield end, len(text)
-    elif order["make"] and orders.voice.search(order["about"]):
+    elif order["make"] and _VOICE.search(order["about"]):
         yield order.start("make"), end
-
-
-@cache
-def given_names() -> frozenset[str]:
-    """Given names of people, folded."""
-    return frozenset(name.casefold() for name in english().given_names)
 
 
 def _dialogue(text: str) -> Iterator[tuple[int, int]]:
@@ -174,5 +152,9 @@ def _dialogue(text: str) -> Iterator[tuple[int, int]]:
     if len(lines) < 2:
         return
     for line in lines:
-        end = text.find("\n", line.end())
-        yield line.start(), len(text) if end < 0 else end
+        yield line.start(), _line_end(text, line.end())
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

@@ -1,22 +1,25 @@
-"""The constants of one memory: how far what is trusted, as the user's answers have taught it."""
+"""Learning: the user's answers teach how far what is trusted, and how fast it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 from msgspec import Struct
 
 from ...kv import Entry
 from ...store.contract import Reads, Store
+from ...store.rules.record_ids import new_id
+from ..evidence.evidence import BY_HAND
 from ..slots.registry import Registry
 from ..slots.slot import Slot
-from .belief import Belief
+from .belief import Belief, Piece
 from .belief_store import BeliefStore
-from .edits import OUTCOME
 from .filter import hazard_of
 from .reliability import Constants, Exposure, Outcome, learn_constants
 
+OUTCOME = "profile.outcome"  # namespace of the entries: was what was believed right?
 CONSTANTS = "profile.constants"  # namespace of the entry
 _KEY = "current"
 # answers more than at the last time, after which it is learned again: all beliefs are folded again
@@ -28,41 +31,62 @@ class _Kept(Struct, frozen=True, array_like=True):
     outcomes: int  # that they were learned from
 
 
+def outcome_entries(
+    belief: Belief, pieces: Sequence[Piece], *, right: bool, at: datetime
+) -> list[Entry]:
+    """The entries that say whether what was believed was right, one for each kind of its sources.
+
+    They have no words of anybody, and stay when the evidence goes: reliabilities are learned from
+    them.
+    """
+    kinds = {
+        (one.source, one.signal, one.extractor, one.confident)
+        for one in pieces
+        if one.polarity == "for" and one.authority not in BY_HAND
+    }
+    entries = []
+    for source, signal, extractor, confident in sorted(kinds):
+        outcome = Outcome(
+            source=source,
+            signal=signal,
+            extractor=extractor,
+            confidence=belief.probability,
+            confident=confident,
+            right=right,
+            at=at,
+        )
+        entries.append(Entry(OUTCOME, new_id(), msgspec.json.encode(outcome)))
+    return entries
+
+
 def constants_of(reads: Reads) -> Constants:
     """The constants that beliefs are computed with."""
     kept = _kept(reads)
     return kept.constants if kept is not None else Constants()
 
 
-def relearn(store: Store, watched: Callable[[], Iterable[Exposure]]) -> Constants:
+def relearn(store: Store, beliefs: BeliefStore, slots: Registry) -> None:
     """Learn the constants again from the user's answers, if there are some more than last time.
 
     Also if there are fewer: an answer that was taken back teaches nothing.
-
-    Args:
-        watched: how often what is believed changed; only called when something is to be learned.
     """
     kept = _kept(store)
     before = kept.outcomes if kept is not None else 0
     answers = store.kv.count(OUTCOME)
     if before <= answers < max(before * _MORE, before + 1):
-        return kept.constants if kept is not None else Constants()
+        return
     outcomes = [msgspec.json.decode(entry.value, type=Outcome) for entry in store.kv.list(OUTCOME)]
-    constants = learn_constants(outcomes, watched())
+    exposures = (
+        _exposure(belief, slots.get_or_extra(belief.slot))
+        for subject in beliefs.subjects()
+        for belief in beliefs.all(subject)
+    )
+    constants = learn_constants(outcomes, exposures)
     value = msgspec.json.encode(_Kept(constants, len(outcomes)))
     store.kv.put([Entry(CONSTANTS, _KEY, value)])
-    return constants
 
 
-def exposures(beliefs: BeliefStore, slots: Registry) -> Iterator[Exposure]:
-    """For how long each belief about anybody was watched, and how often it changed."""
-    for subject in beliefs.subjects():
-        for belief in beliefs.all(subject):
-            yield exposure(belief, slots.get_or_extra(belief.slot))
-
-
-def exposure(belief: Belief, slot: Slot) -> Exposure:
-    """For how long a belief was watched, and how often its value changed."""
+def _exposure(belief: Belief, slot: Slot) -> Exposure:
     first = belief.history[0].since if belief.history else belief.since
     last = belief.until or belief.checked_at
     changes = len(belief.history) + (belief.until is not None)
