@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from ...errors import EmbedderError
 from ...heads.differences import content_words
-from ...heads.features import features
 from ...heads.head import LASTING_BY_WORDS, Decision, head, unheard_language
 from ...text.sentences import marked_ends
 from ..evidence.claim import Claim
@@ -33,7 +32,6 @@ from .scan import Extracted, Found
 
 if TYPE_CHECKING:
     from ...embed.contract import Floats
-    from ...heads.features import Features
 
 
 HEADS = "heads"  # the name of this extractor
@@ -95,20 +93,19 @@ class _Candidate(NamedTuple):
     passage: Passage
     span: Span
     words: str
-    seen: Features
     joined: str
-    seen_joined: Features
     whole: str
-    seen_whole: Features
     lasting: float
     quotes: bool
     is_rest: bool
 
 
-def _verbatim(passage: Passage, span: Span, slot: str, confident: bool) -> Claim:
-    """The claim that a place of a passage says, in its own words."""
-    words = passage.record.content[slice(*span)]
-    return Claim(key=slot, value=words, quote=words, span=span, confident=confident)
+class _Listing(NamedTuple):
+    """A clause that rules read, and those of its parts that they tell nothing of."""
+
+    passage: Passage
+    words: str
+    parts: Mapping[Span, str]
 
 
 class Hearing:
@@ -127,7 +124,6 @@ class Hearing:
         self._embed = embed if self._statement.sees_vectors else None
 
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
-        """Find what is said in passages: by rule, and where no rule finds it by ear."""
         ruled = extract_by_rules(passages).found
         said = [
             passage
@@ -158,18 +154,17 @@ class Hearing:
             # a part of it may be in another language
             if one.record.id not in unheard or not unheard_language(candidate.words)
         ]
-        clauses_read = list(_read_clauses(ruled, own))
+        listings = list(_listings(ruled, own))
         texts = (text for one in candidates for text in (one.words, one.joined, one.whole))
         vectors = self._vectors(
-            texts, (words for one in clauses_read for words in (one.words, *one.parts.values()))
+            texts, (words for one in listings for words in (one.words, *one.parts.values()))
         )
         by_rule = (replace(found, extractor=RULES) for found in ruled)
-        hurtful = self._hurtful(clauses_read, vectors)
+        hurtful = self._hurtful(listings, vectors)
         return Extracted((*by_rule, *hurtful, *self._judge(candidates, vectors)), unheard=unheard)
 
     def _vectors(self, *texts: Iterable[str]) -> Mapping[str, Floats]:
-        """The vectors of texts, by text; none where the embedder does not work: then words have to
-        do."""
+        """The vectors of texts; none where the embedder does not work: then words have to do."""
         distinct = list(dict.fromkeys(chain(*texts)))
         if self._embed is not None and distinct:
             with suppress(EmbedderError):
@@ -178,51 +173,44 @@ class Hearing:
         return {}
 
     def _hurtful(
-        self, clauses_read: Iterable[_Read], vectors: Mapping[str, Floats]
+        self, listings: Iterable[_Listing], vectors: Mapping[str, Floats]
     ) -> Iterator[Found]:
         """What could hurt, beside what a rule reads: of "I'm vegan and allergic to nuts", the nuts.
 
         So short a part may be misunderstood: it is only a hint, and only of a clause that is the
         speaker's own and permits nothing.
         """
-        for clause in clauses_read:
-            seen, vector = features(clause.words), vectors.get(clause.words)
-            permits = self._kind.decide_by(seen, vector).probabilities["permission"]
-            others = self._statement.decide_by(seen, vector).probabilities["other"]
+        for clause in listings:
+            vector = vectors.get(clause.words)
+            permits = self._kind.decide(clause.words, vector).probabilities["permission"]
+            others = self._statement.decide(clause.words, vector).probabilities["other"]
             if permits >= _CLAUSE_PERMITS or others >= _OTHERS_IN_CLAUSE:
                 continue
             for span, words in clause.parts.items():
-                seen, vector = features(words), vectors.get(words)
-                kind = self._kind.decide_by(seen, vector)
-                others = self._statement.decide_by(seen, vector).probabilities["other"]
+                vector = vectors.get(words)
+                kind = self._kind.decide(words, vector)
+                others = self._statement.decide(words, vector).probabilities["other"]
                 if _hurts(kind) >= _PART_HURTS and others < _OTHERS_IN_PART:
-                    claim = _verbatim(clause.passage, span, _SLOTS[_careful(kind)], False)
-                    yield Found(clause.passage, claim)
+                    yield _verbatim(clause.passage, span, _SLOTS[_careful(kind)], confident=False)
 
     def _judge(
         self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats]
     ) -> Iterator[Found]:
-        """The claims of those that say something lasting."""
         for candidate in candidates:
-            if self._lasts(candidate, vectors):
-                kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
-                if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
-                    label = kind.label if candidate.is_rest else _careful(kind)
-                    slot = self._slot(label, candidate, vectors)
-                    confident = label not in _COULD_HURT or _hurts(kind) >= _SAYS
-                    yield Found(
-                        candidate.passage,
-                        _verbatim(candidate.passage, candidate.span, slot, confident),
-                    )
+            if not self._lasts(candidate, vectors):
+                continue
+            kind = self._kind.decide(candidate.words, vectors.get(candidate.words))
+            if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
+                label = kind.label if candidate.is_rest else _careful(kind)
+                slot = self._slot(label, candidate.words, vectors.get(candidate.words))
+                confident = label not in _COULD_HURT or _hurts(kind) >= _SAYS
+                yield _verbatim(candidate.passage, candidate.span, slot, confident=confident)
 
-    def _slot(self, kind: str, candidate: _Candidate, vectors: Mapping[str, Floats]) -> str:
-        """Where a sentence is kept."""
+    def _slot(self, kind: str, words: str, vector: Floats | None) -> str:
         slot = _SLOTS[kind]
         if slot in _MAY_BE_SENSITIVE:
-            vector = vectors.get(candidate.words)
             # who ends a sentence with a mark, and who does not, says the same
-            seen = features(candidate.words.rstrip(_ENDS))
-            privacy = self._privacy.decide_by(seen, vector)
+            privacy = self._privacy.decide(words.rstrip(_ENDS), vector)
             least = _OWN_BUSINESS if vector is not None else _OWN_BUSINESS_BY_WORDS
             if privacy.probabilities["sensitive"] >= least:
                 return _SENSITIVE
@@ -233,22 +221,18 @@ class Hearing:
         vector, of_whole = vectors.get(candidate.joined), vectors.get(candidate.whole)
         if vector is None or of_whole is None:
             return candidate.lasting >= LASTING_BY_WORDS
-        sentence = self._statement.decide_by(candidate.seen_joined, vector)
-        whole = self._statement.decide_by(candidate.seen_whole, of_whole)
-        meant = _lasting(sentence, whole)
+        sentence = self._statement.decide(candidate.joined, vector)
+        meant = _lasting(sentence, self._statement.decide(candidate.whole, of_whole))
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
-class _Read(NamedTuple):
-    """A clause that rules read, and those of its parts that they tell nothing of."""
-
-    passage: Passage
-    words: str
-    parts: Mapping[Span, str]
+def _verbatim(passage: Passage, span: Span, slot: str, *, confident: bool) -> Found:
+    words = passage.record.content[slice(*span)]
+    claim = Claim(key=slot, value=words, quote=words, span=span, confident=confident)
+    return Found(passage, claim)
 
 
-def _read_clauses(ruled: Sequence[Found], own: Mapping[str, str]) -> Iterator[_Read]:
-    """The clauses that rules read, and what else is listed in them."""
+def _listings(ruled: Sequence[Found], own: Mapping[str, str]) -> Iterator[_Listing]:
     by_clause: dict[tuple[str, Span], list[Found]] = {}
     for found in ruled:
         by_clause.setdefault((found.passage.record.id, found.claim.span), []).append(found)
@@ -264,7 +248,7 @@ def _read_clauses(ruled: Sequence[Found], own: Mapping[str, str]) -> Iterator[_R
                 if not any(value in words[first:last].casefold() for value in values)
             }
             if parts:
-                yield _Read(claims[0].passage, words, parts)
+                yield _Listing(claims[0].passage, words, parts)
 
 
 def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:
@@ -276,45 +260,29 @@ def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_
     """
     whole = own.replace(HIDDEN, " ")
     statement = head("statement")
-    seen_whole = features(whole)
-    of_whole = statement.decide_by(seen_whole)
+    of_whole = statement.decide(whole)
     for start, span, is_rest in _sentences(own, known):
         quotes = HIDDEN in own[start : span[1]]
         said = passage.record.content if quotes else own
         words, joined = said[slice(*span)], said[start : span[1]]
         if quotes and _CODE in words:
             continue
-        seen = features(words) if words != own else seen_whole
-        seen_joined = features(joined) if joined != words else seen
-        alone = statement.decide_by(seen_joined)
+        alone = statement.decide(joined) if joined != whole else of_whole
         lasting = _lasting(alone, of_whole)
         least = _REST if is_rest else 0.0
         if lasting >= _MAYBE and alone.probabilities["lasting"] >= least:
-            yield _Candidate(
-                passage=passage,
-                span=span,
-                words=words,
-                seen=seen,
-                joined=joined,
-                seen_joined=seen_joined,
-                whole=whole,
-                seen_whole=seen_whole,
-                lasting=lasting,
-                quotes=quotes,
-                is_rest=is_rest,
-            )
+            yield _Candidate(passage, span, words, joined, whole, lasting, quotes, is_rest)
 
 
 def _lasting(sentence: Decision, whole: Decision) -> float:
-    """The probability that a sentence says something lasting, within its text."""
     alone, within = (one.probabilities["lasting"] for one in (sentence, whole))
     return _BY_SENTENCE * alone + (1 - _BY_SENTENCE) * within
 
 
 def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[int, Span, bool]]:
-    """Where sentences are that are the speaker's own, and short enough to be kept; of one that
-    rules tell something of, the rest, and whether it is one. First where it begins with what joins
-    it to what stands before."""
+    """Where sentences are that are the speaker's own, and short enough to be kept: first where one
+    begins with what joins it to what stands before. Of one that rules tell something of, the rest.
+    """
     start = 0
     bounds = {bound for span in known for bound in span}
     parts = list(clauses(own)) if known else []
@@ -339,7 +307,6 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[int, Span, boo
 
 
 def _sentences_with(own: str, words: str) -> Iterator[Span]:
-    """The places of the sentences that have some words, whatever their case."""
     for start, end in pairwise(dict.fromkeys((0, *marked_ends(own), len(own)))):
         if words.casefold() in own[start:end].casefold():
             yield start, end
@@ -356,22 +323,20 @@ def _trimmed(text: str, start: int, end: int) -> Span | None:
 
 
 def _permits(kind: Decision) -> bool:
-    """Whether a sentence may say what agents may do: that is set by hand alone, however it is
-    worded."""
+    """Whether a sentence may say what agents may do: that is set by hand alone."""
     if kind.label == "style":
         return kind.probabilities["permission"] >= _PERMITS
     return kind.label == "permission"
 
 
 def _careful(kind: Decision) -> str:
-    """What kind of sentence it is; what may well be of an allergy or of health counts as that."""
+    """The kind of a sentence; what may well be of an allergy or of health counts as that."""
     if _hurts(kind) < _HINTS:
         return kind.label
     return max(_COULD_HURT, key=kind.probabilities.__getitem__)
 
 
 def _hurts(kind: Decision) -> float:
-    """The probability that a sentence says what could hurt."""
     return sum(kind.probabilities[label] for label in _COULD_HURT)
 
 
