@@ -77,7 +77,6 @@ class Comparison(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether the claim has the words of the lines as they are, all of them and no other."""
         return self.words == self.written
 
 

@@ -64,7 +64,6 @@ class Piece(Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=Tr
 
     @property
     def ends(self) -> bool:
-        """Whether it says that something is not so, or no longer."""
         return self.polarity != "for"
 
     @property
@@ -96,7 +95,6 @@ class Fold(Struct, frozen=True, kw_only=True, omit_defaults=True):
     authority: Authority
     independent: int  # pieces for the current value that are not of one sitting
     pieces: int  # all evidence on it
-    last_at: datetime
     checked_at: datetime  # of the last evidence for the current value
     citation: str = ""  # of the same
     disputed: bool = False
@@ -105,7 +103,6 @@ class Fold(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def current(self) -> Held | None:
-        """The value that holds, if one does."""
         last = self.held[-1] if self.held else None
         return last if last is not None and last.until is None else None
 
@@ -162,7 +159,6 @@ class Belief(Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether it is believed now."""
         return self.until is None
 
     @property
@@ -173,8 +169,7 @@ class Belief(Struct, frozen=True, kw_only=True):
 
 def piece_of(evidence: Evidence) -> Piece:
     """What the fold needs of evidence."""
-    fields = {name: getattr(evidence, name) for name in Piece.__struct_fields__}
-    return Piece(**fields)
+    return Piece(**{name: getattr(evidence, name) for name in Piece.__struct_fields__})
 
 
 def fold(
@@ -214,8 +209,12 @@ def view(
     if not folded.held:
         return None
     last = folded.held[-1]
-    probability = _probability(folded, slot, last, now) if last.until is None else 0.0
-    confidence = constants.calibrate(probability) if probability else 0.0
+    probability = confidence = 0.0
+    if last.until is None:
+        # what the user set by hand does not fade
+        faded_at = None if folded.hard else now
+        probability = folded.posterior.probability(_filtered(slot, last.value), faded_at)
+        confidence = constants.calibrate(probability)
     return Belief(
         id=id,
         subject=subject,
@@ -242,11 +241,6 @@ def view(
         hard=folded.hard,
         rivals=folded.rivals,
     )
-
-
-def _probability(folded: Fold, slot: Slot, last: Held, now: datetime) -> float:
-    # what the user set by hand does not fade
-    return folded.posterior.probability(_filtered(slot, last.value), None if folded.hard else now)
 
 
 def _state(folded: Fold, slot: Slot, constants: Constants, last: Held, confidence: float) -> State:
@@ -320,15 +314,11 @@ def is_said(piece: Piece) -> bool:
 
 
 class _Ended(Struct, frozen=True):
-    """Who ended a value, and when that was said."""
-
     rank: int
     stated_at: datetime
 
 
 class _Folding:
-    """Takes one piece after another."""
-
     def __init__(self, slot: Slot, constants: Constants) -> None:
         self._slot = slot
         self._constants = constants
@@ -346,7 +336,6 @@ class _Folding:
         self._rivals: dict[str, Piece] = {}  # what said them, by value; see `Belief.rivals`
 
     def take(self, piece: Piece) -> None:
-        """Take the next piece of evidence."""
         if piece.authority == "edit":
             # what the user sets by hand says that all before is over, not that it was wrong
             self._posterior = self._prior()
@@ -359,7 +348,6 @@ class _Folding:
             self._support_value(piece, current)
 
     def result(self, scope: str, pieces: int) -> Fold | None:
-        """The fold of what was taken."""
         if self._last is None:
             return None
         support = self._support or self._last
@@ -372,25 +360,20 @@ class _Folding:
             authority=self._authority,
             independent=len(self._groups),
             pieces=pieces,
-            last_at=self._last.at,
             checked_at=support.at,
             citation=support.citation,
             disputed=self._disputed_by is not None or bool(self._rivals),
             hard=self._hard,
-            rivals=tuple(
-                Held(value=rival.value, since=rival.at) for rival in self._rivals.values()
-            ),
+            rivals=tuple(Held(value=one.value, since=one.at) for one in self._rivals.values()),
         )
 
     def _prior(self) -> Posterior:
-        """What is likely before anything is known."""
         return Posterior(
             alternatives=self._slot.cardinality,
             hazard=self._constants.hazard(self._slot),
         )
 
     def _observe(self, piece: Piece) -> None:
-        """Let the filter see it."""
         value = piece.value
         if piece.ends and value == "":
             # whatever it was has ended
@@ -420,13 +403,11 @@ class _Folding:
             self._dispute(piece, current)
 
     def _was_seen_enough(self, piece: Piece) -> bool:
-        """Whether it was seen often enough to begin to be believed, if it was only seen."""
         groups = self._seen.setdefault((piece.source, value_key(piece.value)), set())
         groups.add(piece.group)
         return piece.authority != "observed" or len(groups) >= _SITTINGS.get(piece.source, 1)
 
     def _begin_again(self, piece: Piece) -> None:
-        """Begin a value where none holds, if the edit that ended it allows that."""
         ended = self._ended.get(value_key(piece.value))
         if ended is None or piece.authority in BY_HAND or _rank(piece) >= ended.rank:
             self._begin(piece)
@@ -439,9 +420,7 @@ class _Folding:
         if is_said(piece) and piece.authority != "edit":
             # what takes its place also says that it is over
             self._posterior = self._posterior.observe(
-                value_key(current.value),
-                _reliability(piece, self._constants),
-                against=True,
+                value_key(current.value), _reliability(piece, self._constants), against=True
             )
         before = self._support
         self._end(current, piece)
@@ -534,7 +513,6 @@ class _Folding:
             self._ended[name] = _Ended(rank, piece.known_at)
 
     def _may_end(self, piece: Piece) -> bool:
-        """Whether it has the authority to end what holds."""
         if self._hard:
             return piece.authority == "edit"
         if self._slot.is_safety:

@@ -111,7 +111,7 @@ class BeliefStore:
 
     def __init__(self, store: Store, slots: Registry, constants: Constants) -> None:
         self._store = store
-        self._slots = slots
+        self.slots = slots
         self._constants = constants
 
     # -- beliefs -----------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class BeliefStore:
         for key, folded in folds.items():
             belief = view(
                 folded,
-                self._slots.get_or_extra(folded.slot),
+                self.slots.get_or_extra(folded.slot),
                 self._constants,
                 id=key,
                 subject=subject,
@@ -250,19 +250,19 @@ class BeliefStore:
 
     def key_of(self, evidence: Evidence) -> str:
         """The key of the belief that evidence bears on."""
-        slot = self._slots.get_or_extra(evidence.slot)
+        slot = self.slots.get_or_extra(evidence.slot)
         item = evidence.value if slot.kind == "list" else None
         return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
 
     def key_of_value(self, evidence: Evidence) -> str:
         """The key of what the user decided about this value alone; of a list it is the belief's."""
         person = key_of_subject(evidence.subject)
-        slot = self._slots.get_or_extra(evidence.slot)
+        slot = self.slots.get_or_extra(evidence.slot)
         return belief_key(person, slot.id, evidence.scope, evidence.value)
 
     def former_keys(self, evidence: Evidence) -> list[str]:
         """The keys of the beliefs that this one was while its slot was an extra."""
-        slot = self._slots.get_or_extra(evidence.slot)
+        slot = self.slots.get_or_extra(evidence.slot)
         person = key_of_subject(evidence.subject)
         extras = [alias for alias in slot.aliases if alias.startswith(EXTRAS)]
         return [belief_key(person, extra, evidence.scope) for extra in extras]
@@ -318,7 +318,7 @@ class BeliefStore:
                 # what an extra is called makes it one of these
                 *((slot.label, slot.aliases) if slot.is_safety else ()),
             )
-            for slot in self._slots
+            for slot in self.slots
         ]
         made_with = msgspec.json.encode((FOLDING, self._constants, slots))
         return blake2b(made_with, digest_size=8).hexdigest()
@@ -332,7 +332,7 @@ class BeliefStore:
                 marks=self._store.kv.list(MARK, within),
                 evidence=self._store.kv.count(EVIDENCE, within.prefix),
                 version=self._version,
-                slots=self._slots,
+                slots=self.slots,
                 at=at,
             )
 
@@ -405,7 +405,7 @@ class BeliefStore:
         self, key: str, own: list[Piece], look_up: LookUp, as_of: datetime | None = None
     ) -> Fold | None:
         return fold(
-            self._slots.get_or_extra(own[0].slot),
+            self.slots.get_or_extra(own[0].slot),
             own,
             self._constants,
             covering=self._covering(key, own, look_up),
@@ -417,7 +417,7 @@ class BeliefStore:
         if not own or own[0].value == "" or not self._is_list(own[0].slot):
             return []
         person, _, _ = key.partition("/")
-        whole = belief_key(person, self._slots.get_or_extra(own[0].slot).id, own[0].scope, "")
+        whole = belief_key(person, self.slots.get_or_extra(own[0].slot).id, own[0].scope, "")
         return [piece for piece in look_up(whole) if piece.ends]
 
     def _covered(self, key: str, own: list[Piece]) -> str:
@@ -425,10 +425,10 @@ class BeliefStore:
         if not own or own[0].value != "" or not self._is_list(own[0].slot):
             return ""
         person, _, _ = key.partition("/")
-        return key_prefix(person, self._slots.get_or_extra(own[0].slot).id)
+        return key_prefix(person, self.slots.get_or_extra(own[0].slot).id)
 
     def _is_list(self, slot: str) -> bool:
-        return self._slots.get_or_extra(slot).kind == "list"
+        return self.slots.get_or_extra(slot).kind == "list"
 
     def _pieces(self, reads: Reads, belief: str) -> list[Piece]:
         entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))

@@ -88,7 +88,6 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 def bundle_of(store: Store, beliefs: BeliefStore, subject: str) -> Bundle:
-    """Gather everything that is known of a person."""
     answers = {
         entry.key: msgspec.json.decode(entry.value, type=Outcome)
         for entry in store.kv.list(OUTCOME)
@@ -106,7 +105,6 @@ def bundle_of(store: Store, beliefs: BeliefStore, subject: str) -> Bundle:
 
 
 def to_json(bundle: Bundle) -> str:
-    """Write a bundle as JSON, two spaces deep."""
     encoded = msgspec.json.encode(bundle)
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
 
@@ -163,7 +161,6 @@ class Import:
 
     @property
     def new_answers(self) -> dict[str, Outcome]:
-        """The answers that the memory does not have yet."""
         answers = self._bundle.answers
         return {key: one for key, one in answers.items() if not self._store.kv.get(OUTCOME, key)}
 
@@ -214,7 +211,6 @@ class Import:
             ) from error
 
     def _checked(self, number: int, evidence: Evidence) -> Evidence:
-        """A piece of evidence as this memory keeps it."""
         try:
             return self._resting(self._valid(evidence))
         except RemloomError as error:
@@ -297,7 +293,6 @@ def to_markdown(profile: Profile, explained: Sequence[Explanation]) -> str:
 
 
 def _all_evidence(store: Store, subject: str) -> Iterator[Evidence]:
-    """All evidence on a person, and what it was made of."""
     placed = store.kv.list(EVIDENCE, KeyRange(prefix=f"{key_of_subject(subject)}/"))
     waiting = store.kv.list(STAGED)
     ids = dict.fromkeys(entry.refs[0] for entry in (*placed, *waiting))

@@ -234,7 +234,6 @@ def named(belief: Belief, slot: Slot, value: Value | None) -> Value:
 
 
 def _held(belief: Belief, slot: Slot, value: Value) -> bool:
-    """Whether this value is believed, or was where there is one at a time."""
     others = () if slot.kind == "list" else (*belief.history, *belief.rivals)
     return value_key(value) in {value_key(belief.value), *(value_key(one.value) for one in others)}
 

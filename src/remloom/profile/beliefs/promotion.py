@@ -155,12 +155,10 @@ class Promotion:
 
     @property
     def rests_on(self) -> list[str]:
-        """The evidence that it is made of."""
         return [old.id for pieces in self._before.values() for old in pieces]
 
     @property
     def deleted(self) -> list[EntryKey]:
-        """Where the evidence was placed before, with the folds that were kept of it."""
         placed = [
             (EVIDENCE, f"{key}/{old.id}") for key, pieces in self._before.items() for old in pieces
         ]

@@ -113,7 +113,6 @@ class Recorder:
         return any(record is None or record.updated_at != at for record, at in stored)
 
     def _keys(self, evidence: Sequence[Evidence]) -> set[str]:
-        """The beliefs that what was read bears on."""
         read = [one for one in evidence if one.slot and one.authority != "edit"]
         return {key for one in read for key in self._keys_of(one)}
 
@@ -156,13 +155,11 @@ class Recorder:
         return list(missing.values())
 
     def _place(self, evidence: Evidence) -> Entry:
-        """Where it belongs: under its belief, or with what waits to be normalised."""
         if evidence.slot:
             return self._beliefs.place(evidence)
         return Entry(STAGED, evidence.id, b"{}", (evidence.id,))
 
     def _was_deleted(self, evidence: Evidence, marks: Mapping[str, Entry | None]) -> bool:
-        """Whether the user deleted the belief since this was said."""
         if not evidence.slot or evidence.authority == "edit":
             return False
         stored = [mark for key in self._keys_of(evidence) if (mark := marks[key]) is not None]

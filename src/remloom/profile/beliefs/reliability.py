@@ -102,7 +102,6 @@ class Reliability(Struct, frozen=True, kw_only=True):
 
     @property
     def prior(self) -> float:
-        """What the taxonomy says of it."""
         return _expected(self.source, self.signal, self.confident)
 
     @property
@@ -238,7 +237,6 @@ def learn_constants(outcomes: Iterable[Outcome], exposures: Iterable[Exposure] =
 
 @cache
 def taxonomy() -> dict[str, dict[Signal, float]]:
-    """The reliabilities of the data file, by kind of source and signal."""
     text = files(__package__).joinpath("reliabilities.toml").read_text("utf-8")
     return msgspec.toml.decode(text, type=dict[str, dict[Signal, float]])
 
@@ -345,8 +343,6 @@ def calibrate_by(answers: Sequence[Answer]) -> Calibration | None:
 
 
 class _Block(NamedTuple):
-    """Neighbouring answers that are held to be equally likely."""
-
     probabilities: float  # their sum
     right: int
     answers: int

@@ -148,7 +148,6 @@ class _LineCandidate(Struct, frozen=True):
 
     @property
     def is_safety(self) -> bool:
-        """Whether it says what could hurt."""
         return self.write_short is not None
 
 
@@ -173,9 +172,8 @@ class _Choice:
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)
 
     def candidates(self) -> list[_LineCandidate]:
-        """The lines that may be given, each with its place in the queue."""
         allowed = []
-        for belief in self._beliefs():
+        for belief in beliefs_for(self._profile, self._slots, self._spec.scopes):
             if self._may_give(belief):
                 allowed.append(belief)
             else:
@@ -198,17 +196,12 @@ class _Choice:
             *self._unsure(unsure),
         ]
 
-    def _beliefs(self) -> list[Belief]:
-        """What holds in these scopes; what could hurt, wherever it was said."""
-        return beliefs_for(self._profile, self._slots, self._spec.scopes)
-
     def _may_give(self, belief: Belief) -> bool:
         slot = self._slot(belief)
         named = self._relevance.by_words(slot, belief.value)
         return self._rules.allow(belief, slot, named=named)
 
     def _urgency(self, belief: Belief) -> int:
-        """Its place in the queue."""
         slot = self._slot(belief)
         # what could hurt is said even if it is not sure, with the doubt
         if slot.is_safety:
@@ -247,23 +240,21 @@ class _Choice:
         ]
 
     def _urgent(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
-        """What goes before all that the query is about, but after what could hurt."""
         return [
             _LineCandidate(
-                (self._urgency(belief), -belief.confidence), "standing", _writer(belief, "standing")
+                (self._urgency(belief), -belief.confidence),
+                "standing",
+                partial(line_of_belief, belief, "standing"),
             )
             for belief in beliefs
         ]
 
     def _relevant(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
-        """What the query is about, the nearest first."""
         scored = [(self._score(belief), belief) for belief in beliefs]
         scored = [one for one in scored if one[0] > 0]
         scored.sort(key=lambda one: (-one[0], -one[1].confidence, *self._distance(one[1])))
-        return [
-            _LineCandidate((_REST, rank / 2, 0), "relevant", _writer(belief, "relevant"))
-            for rank, (_, belief) in enumerate(scored)
-        ]
+        writes = [partial(line_of_belief, belief, "relevant") for _, belief in scored]
+        return _in_turns("relevant", 0, writes, step=0.5)
 
     def _standing(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What is always given, in the order of the slots; of one, first the sentences that are
@@ -271,13 +262,10 @@ class _Choice:
         order = {slot.id: place for place, slot in enumerate(self._slots.standing)}
         found = [belief for belief in beliefs if belief.slot in order and self._score(belief) <= 0]
         found.sort(key=lambda one: (order[one.slot], *self._distance(one)))
-        return [
-            _LineCandidate((_REST, rank, 1), "standing", _writer(belief, "standing"))
-            for rank, belief in enumerate(found)
-        ]
+        writes = [partial(line_of_belief, belief, "standing") for belief in found]
+        return _in_turns("standing", 1, writes, step=1)
 
     def _lately(self) -> datetime:
-        """The time since which a change is recent."""
         return max(self._profile.as_of, _EARLIEST + LATELY) - LATELY
 
     def _changed(self) -> list[_LineCandidate]:
@@ -293,12 +281,8 @@ class _Choice:
             and (not change.was_wrong or self._slot(belief).is_safety)
         ]
         found.sort(key=lambda one: one[0].at, reverse=True)
-        return [
-            _LineCandidate(
-                (_REST, 2 + 2 * rank, 3), "changed", partial(line_of_change, belief, change)
-            )
-            for rank, (change, belief) in enumerate(found)
-        ]
+        writes = [partial(line_of_change, belief, change) for change, belief in found]
+        return _in_turns("changed", 3, writes, first=2)
 
     def _ended(self, allowed: Iterable[Belief]) -> list[_LineCandidate]:
         """What the query is about, and has ended some time ago, the latest first: where nothing
@@ -315,10 +299,8 @@ class _Choice:
             and self._may_give(belief)
         ]
         found.sort(key=lambda one: one[0], reverse=True)
-        return [
-            _LineCandidate((_REST, 3 + 2 * rank, 4), "relevant", partial(line_of_end, belief))
-            for rank, (_, belief) in enumerate(found[:_MOST_ENDED])
-        ]
+        writes = [partial(line_of_end, belief) for _, belief in found[:_MOST_ENDED]]
+        return _in_turns("relevant", 4, writes, first=3)
 
     def _unsure(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What to ask: what is standing; and of what the query is about, without one of all, the
@@ -339,7 +321,6 @@ class _Choice:
         ]
 
     def _in_scope(self) -> Iterator[Belief]:
-        """All beliefs of these scopes, those too that have ended."""
         scopes = ("", *self._spec.scopes)
         return (belief for belief in self._profile.beliefs if belief.scope in scopes)
 
@@ -365,8 +346,6 @@ class _Choice:
 
 
 class _Page:
-    """Takes lines as long as they fit."""
-
     def __init__(self, subject: str, spec: ContextSpec) -> None:
         self._subject = subject
         self._spec = spec
@@ -410,7 +389,6 @@ class _Page:
         )
 
     def _take(self, candidates: Sequence[_LineCandidate], failures: int = _MOST_FAILURES) -> None:
-        """Take those that fit, until some did not."""
         used = self._count(self._body())
         parts = {candidate.part for candidate, _ in self._taken}
         slots: set[str] = set()
@@ -469,7 +447,6 @@ class _Page:
         return "".join(written)
 
     def _in_order(self) -> list[tuple[_LineCandidate, ContextLine]]:
-        """What was taken, as it is in the text."""
         slots: dict[str, int] = {}
         if self._shares_lines:
             for candidate, line in self._taken:
@@ -491,8 +468,22 @@ class _Page:
         return counter(text) if counter else len(approximate_token_ends(text))
 
 
+def _in_turns(
+    part: Part,
+    turn: int,
+    writes: Sequence[Callable[[], ContextLine]],
+    *,
+    first: int = 0,
+    step: float = 2,
+) -> list[_LineCandidate]:
+    """Lines of one kind in the queue, with room for those of others between them."""
+    return [
+        _LineCandidate((_REST, first + step * rank, turn), part, write)
+        for rank, write in enumerate(writes)
+    ]
+
+
 def _foot(left_out: int, safety: int) -> str:
-    """What says that this is not all."""
     if not left_out:
         return ""
     warning = f", {safety} of them on what could hurt" if safety else ""
@@ -511,7 +502,6 @@ def beliefs_for(profile: Profile, slots: Registry, scopes: Sequence[str]) -> lis
 
 
 def rules_for(profile: Profile, spec: ContextSpec) -> UsageRules:
-    """What the user's rules allow for it."""
     return UsageRules(
         profile.beliefs,
         spec.purpose,
@@ -540,7 +530,3 @@ def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, 
 def _is_sure(belief: Belief) -> bool:
     is_told = not (belief.is_hint and belief.slot.startswith(OWN_WORDS))
     return is_told and belief.state == "current" and belief.confidence >= _UNSURE
-
-
-def _writer(belief: Belief, part: Part) -> Callable[[], ContextLine]:
-    return partial(line_of_belief, belief, part)

@@ -64,24 +64,24 @@ def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> C
     """
     if belief.slot.startswith(OWN_WORDS):
         # the words tell what they are of
-        notes = [_scope_note(belief.scope), f"said {_day(belief.checked_at)}", _doubt(belief)]
-        return _line(belief, part, shown_value(belief.label, belief.value), notes)
-    notes = [
-        _scope_note(belief.scope),
+        text = shown_value(belief.label, belief.value)
+        return _line(belief, part, text, f"said {_day(belief.checked_at)}", _doubt(belief))
+    return _line(
+        belief,
+        part,
+        _labelled(belief),
         f"since {_day(belief.since)}",
         certainty(belief),
         doubt_of_safety(belief) if could_hurt else _doubt(belief),
         _before(belief),
-    ]
-    text = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
-    return _line(belief, part, text, notes)
+    )
 
 
 def short_line_of_safety(belief: Belief) -> ContextLine:
     """The line of what could hurt, without all that is not needed; see `on_shared_lines`."""
-    notes = ", ".join(filter(None, (_scope_note(belief.scope), _short_doubt(belief))))
-    text = f"{_label(belief.label)}{_COLON}{shown_value(belief.label, belief.value)}"
-    line = _line(belief, "standing", text, [])
+    text = _labelled(belief)
+    notes = _joined(belief, doubt_of_safety(belief, is_short=True))
+    line = _line(belief, "standing", text)
     return replace(line, text=f"- {text} ({notes})\n" if notes else f"- {text}\n")
 
 
@@ -102,10 +102,10 @@ def quoted_on(line: ContextLine) -> str:
 def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
     """The line of what may no longer hold, with what to ask; the question is for the user alone."""
     doubt = doubt_of_safety(belief) if slot.is_safety else _doubt(belief)
-    notes = [_scope_note(belief.scope), f"since {_day(belief.since)}", "unsure", doubt]
-    text = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
     question = clean(slot.question) if belief.subject == "me" else ""
-    return _line(belief, "unsure", text, notes, end=f' ask: "{question}"' if question else "")
+    end = f' ask: "{question}"' if question else ""
+    since = f"since {_day(belief.since)}"
+    return _line(belief, "unsure", _labelled(belief), since, "unsure", doubt, end=end)
 
 
 def line_of_change(belief: Belief, change: Change) -> ContextLine:
@@ -114,26 +114,23 @@ def line_of_change(belief: Belief, change: Change) -> ContextLine:
     after = "never so" if change.was_wrong else "no longer so"
     if change.after is not None:
         after = shown_value(belief.label, change.after)
-    notes = [_scope_note(belief.scope), f"on {_day(change.at)}"]
     first = "set right" if change.was_wrong else "before"
     text = f"{_label(belief.label)}: {first}: {before} → {after}"
     changed = replace(belief, since=change.at, citation=change.citation)
-    return replace(_line(changed, "changed", text, notes), value=change.after)
+    return replace(_line(changed, "changed", text, f"on {_day(change.at)}"), value=change.after)
 
 
 def line_of_end(belief: Belief) -> ContextLine:
     """The line of what held last, where nothing holds now."""
     until = belief.until or belief.since
-    notes = [_scope_note(belief.scope), f"until {_day(until)}"]
-    value = shown_value(belief.label, belief.value)
     ended_how = "never so, set right" if belief.was_wrong else "no longer so, before"
+    value = shown_value(belief.label, belief.value)
     text = f"{_label(belief.label)}: {ended_how}: {value}"
     ended = replace(belief, since=until, citation=belief.ended_by or belief.citation)
-    return replace(_line(ended, "relevant", text, notes), value=None)
+    return replace(_line(ended, "relevant", text, f"until {_day(until)}"), value=None)
 
 
 def certainty(belief: Belief) -> str:
-    """The confidence of a belief in a word."""
     if belief.hard or (belief.authority == "edit" and belief.state == "current"):
         return "certain"
     for least, word in _CERTAINTIES:
@@ -165,8 +162,7 @@ def clean(text: str) -> str:
     return unquoted(one_line(text[: 8 * _LONGEST_VALUE], 0))
 
 
-def _line(belief: Belief, part: Part, text: str, notes: list[str], *, end: str = "") -> ContextLine:
-    noted = ", ".join(filter(None, notes))
+def _line(belief: Belief, part: Part, text: str, *notes: str, end: str = "") -> ContextLine:
     return ContextLine(
         part=part,
         slot=belief.slot,
@@ -175,7 +171,7 @@ def _line(belief: Belief, part: Part, text: str, notes: list[str], *, end: str =
         since=belief.since,
         confidence=certainty(belief),
         citation=belief.citation,
-        text=f"- {text} ({noted}){_cited(belief.citation)}{end}\n",
+        text=f"- {text} ({_joined(belief, *notes)}){_cited(belief.citation)}{end}\n",
     )
 
 
@@ -191,27 +187,25 @@ def _label(label: str) -> str:
     return mask(clean(label))[0][:_LONGEST_VALUE].replace(":", " ")
 
 
-def _scope_note(scope: str) -> str:
-    return f'in "{mask(clean(scope))[0][:_LONGEST_VALUE]}"' if scope else ""
+def _labelled(belief: Belief) -> str:
+    return f"{_label(belief.label)}{_COLON}{shown_value(belief.label, belief.value)}"
 
 
-def doubt_of_safety(belief: Belief) -> str:
+def _joined(belief: Belief, *notes: str) -> str:
+    scope = f'in "{mask(clean(belief.scope))[0][:_LONGEST_VALUE]}"' if belief.scope else ""
+    return ", ".join(filter(None, (scope, *notes)))
+
+
+def doubt_of_safety(belief: Belief, *, is_short: bool = False) -> str:
     """What speaks against something that could hurt, and was not settled by hand; or nothing."""
     if belief.rivals:
-        values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
-        return f"or {', '.join(values)}: the user has to say which"
+        values = ", ".join(shown_value(belief.label, rival.value) for rival in belief.rivals)
+        return f"or {values}: {'ask' if is_short else 'the user has to say which'}"
     if belief.state == "disputed":
-        return "may be over: the user has to confirm that"
-    return _HINTED if belief.is_hint else _doubt(belief)
-
-
-def _short_doubt(belief: Belief) -> str:
-    if belief.rivals:
-        values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
-        return f"or {', '.join(values)}: ask"
-    if belief.state == "disputed":
-        return "may be over: ask"
-    return _HINTED if belief.is_hint else ""
+        return f"may be over: {'ask' if is_short else 'the user has to confirm that'}"
+    if belief.is_hint:
+        return _HINTED
+    return "" if is_short else _doubt(belief)
 
 
 def _doubt(belief: Belief) -> str:

@@ -159,7 +159,6 @@ def nearness(sentences: Sequence[str], likenesses: Mapping[str, float]) -> dict[
 
 
 def _card(slot: Slot) -> str:
-    """What a slot is about, in words."""
     topics = ", ".join(slot.topics)
     return " ".join(filter(None, (f"{slot.label}.", slot.question, topics)))
 
@@ -203,7 +202,6 @@ def _phrases_of(slot: Slot) -> tuple[_Phrase, ...]:
 def _phrases(
     id: str, label: str, aliases: tuple[str, ...], topics: tuple[str, ...]
 ) -> tuple[_Phrase, ...]:
-    """The names and topics of a slot, as terms."""
     end = id.rpartition(".")[2].replace("_", " ")
     # "default" says nothing by itself, nor does "mode"
     named = [label, *aliases, *([end] if " " in end else [])]

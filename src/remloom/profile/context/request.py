@@ -322,7 +322,6 @@ class UsageRules:
         return not slot.is_personal or self._allow_personal(belief, slot, is_named=named > 0)
 
     def _allow_personal(self, belief: Belief, slot: Slot, *, is_named: bool) -> bool:
-        """Whether what tells who somebody is may be given."""
         if self._purpose in (_NEVER if slot.usage == "soft" else _HARMFUL):
             return False
         # what the user pinned is for every purpose but those that nothing lifts, and for no guess
@@ -342,7 +341,6 @@ class UsageRules:
 
 
 def _soft_purposes(rules: Mapping[str, list[Value]]) -> frozenset[Purpose]:
-    """The purposes that soft identity may be used for."""
     allowed = _SOFT
     if _ALLOWED_IN in rules:
         allowed = _named(rules[_ALLOWED_IN])

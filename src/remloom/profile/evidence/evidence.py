@@ -130,7 +130,6 @@ def from_claim(
     extractor: str,
     now: datetime,
 ) -> Evidence:
-    """Make evidence of what a passage says."""
     # what a passage says of the time before it was said is known since it was said
     at = passage.starts_at or passage.created_at or now
     return Evidence(

@@ -83,7 +83,6 @@ class _Piece(Struct, frozen=True):
         return [turn for turn in self.turns if isinstance(turn, Passage)]
 
     def text(self, passage: Passage) -> str:
-        """What is looked at of a passage."""
         return passage.record.content[slice(*self.within)]
 
     @property
@@ -131,7 +130,6 @@ class ModelExtractor:
         return Extracted(tuple(found), tuple(failed), tuple(left), spent, unheard={})
 
     def _pieces(self, passages: Sequence[Passage]) -> Iterator[_Piece]:
-        """The passages of each chat or document, in order, in pieces that fit one call."""
         by_source: defaultdict[str, list[Passage]] = defaultdict(list)
         for passage in passages:
             # what was done is not said: there are no words to quote
@@ -245,7 +243,6 @@ def _place(quote: str, passage: Passage, piece: _Piece) -> tuple[int, int] | Non
 
 
 def _pattern(word: str) -> str:
-    """The pattern of a word, whose quotation marks may be of any kind."""
     pattern = re.sub(_APOSTROPHES, lambda _: _APOSTROPHES, re.escape(word))
     return re.sub(_QUOTES, lambda _: _QUOTES, pattern)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -39,7 +39,6 @@ from ..evidence.evidence import (
     staged,
     value_key,
 )
-from ..slots.registry import Registry
 from ..slots.slot import EXTRAS, Slot
 from .scan import may_say
 
@@ -98,8 +97,6 @@ class _Refused(Struct, frozen=True):
 
 
 class _Placed(Struct, frozen=True):
-    """The slot of a claim, and its values there."""
-
     slot: Slot
     values: tuple[Value, ...]
 
@@ -112,26 +109,16 @@ class Normaliser:
 
     Args:
         llm: asked for keys that name no slot; None: these become extras.
-        now: when.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        writer: Writer,
-        beliefs: BeliefStore,
-        *,
-        slots: Registry,
-        llm: LLM | None,
-        now: datetime,
-    ) -> None:
+    def __init__(self, store: Store, writer: Writer, beliefs: BeliefStore, llm: LLM | None) -> None:
         self._store = store
         self._writer = writer
         self._recorder = Recorder(store, beliefs, writer)
         self._beliefs = beliefs
-        self._slots = slots
+        self._slots = beliefs.slots
         self._llm = llm
-        self._now = now
+        self._now = datetime.now(UTC)
         self._mappings: list[FieldMapping] = []
 
     def run(self, progress: Progress | None = None) -> list[FieldMapping]:
@@ -159,14 +146,9 @@ class Normaliser:
         So an interrupted run asks again what it has asked, word for word, and is given the replies
         that were kept.
         """
-        decisions: dict[str, _Decision] = {}
-        unknown = []
-        for claim in claims:
-            decision = self._decide_by_key(claim)
-            if decision is None:
-                unknown.append(claim)
-            else:
-                decisions[claim.id] = decision
+        by_key = {claim.id: self._decide_by_key(claim) for claim in claims}
+        decisions = {id: decision for id, decision in by_key.items() if decision is not None}
+        unknown = [claim for claim in claims if claim.id not in decisions]
         spent: BudgetError | None = None
         if self._llm is not None:
             spent = self._ask(self._llm, unknown, decisions)
@@ -190,7 +172,6 @@ class Normaliser:
         return decision if is_final or self._llm is None else None
 
     def _as_extra(self, claim: Evidence, key: str) -> _Decision:
-        """A claim that no slot is for."""
         try:
             # an extra that is called like a slot would speak in its name
             name = key.removeprefix(EXTRAS)
@@ -202,7 +183,6 @@ class Normaliser:
         return self._place(claim, slot, claim.value)
 
     def _place(self, claim: Evidence, slot: Slot, value: Value) -> _Decision:
-        """A claim in a slot, if it may be there."""
         if not may_say(slot, claim.authority):
             return _Refused("refused")
         if value == "":
@@ -234,10 +214,11 @@ class Normaliser:
 
     def _call(self, batch: Sequence[Evidence]) -> Call:
         beliefs = self._current(batch[0].subject)
+        choices = (slot for slot in self._slots if not slot.user_only)
         return Call(
             "profile_normalise",
             {
-                "slots": Quote("\n".join(map(_describe, self._choices())), source="slots"),
+                "slots": Quote("\n".join(map(_describe, choices)), source="slots"),
                 "current": Quote("\n".join(_lines(beliefs)) or "nothing", source="profile"),
                 "claims": [_quote(claim) for claim in batch],
             },
@@ -245,16 +226,12 @@ class Normaliser:
             subjects=tuple(claim.id for claim in batch),
         )
 
-    def _choices(self) -> list[Slot]:
-        return [slot for slot in self._slots if not slot.user_only]
-
     def _current(self, subject: str) -> list[Belief]:
         return [belief for belief in self._beliefs.all(subject) if belief.holds]
 
     def _decide_by_reply(
         self, batch: Sequence[Evidence], drafts: Sequence[MappingDraft]
     ) -> dict[str, _Decision]:
-        """What the model chose for each claim, checked."""
         silent = _Refused("silent", "the model did not say where it belongs")
         decisions: dict[str, _Decision] = {claim.id: silent for claim in batch}
         for draft in drafts:
@@ -302,7 +279,6 @@ class Normaliser:
         decisions: dict[str, _Decision],
         known_failed: Collection[str],
     ) -> None:
-        """Write what was decided; what was not stays as it is."""
         before = {claim.subject: self._current(claim.subject) for claim in claims}
         for claim in claims:
             decision = decisions.get(claim.id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...engine.arguments import Progress
@@ -28,7 +29,7 @@ from .model import ModelExtractor
 from .normalise import Normaliser, NormaliseResult
 from .rule_extraction import RULES, extract_by_rules
 from .scan import KIND as OBSERVE
-from .scan import Extract, Scanner, ScanResult, skipped_counts, unheard_of
+from .scan import Scanner, ScanResult, skipped_counts, unheard_of
 
 if TYPE_CHECKING:
     from ...llm import LLM, Budget
@@ -53,8 +54,8 @@ class Pipeline:
         self._llm = llm
         self._budget = budget
         self._dry_run = dry_run
-        self._slots = registry_of(engine.store)
-        self._beliefs = BeliefStore(engine.store, self._slots, constants_of(engine.store))
+        slots, constants = registry_of(engine.store), constants_of(engine.store)
+        self._beliefs = BeliefStore(engine.store, slots, constants)
 
     def observe(
         self,
@@ -64,10 +65,10 @@ class Pipeline:
         read: ReadReport | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """See `Profiles.observe` and, with `anew`, `Profiles.bootstrap`."""
+        """See `Profiles.observe` and, with `from_start`, `Profiles.bootstrap`."""
+        hearing = self._hearing()
         extractor = self._llm.name if self._llm is not None else RULES
-        settings = {"extractor": extractor, "anew": from_start}
-        writer = self._begin(OBSERVE, settings)
+        writer = self._begin(OBSERVE, {"extractor": extractor, "anew": from_start})
         if from_start:
             # what an interrupted run looked at is looked at again, and counted then, but for what
             # failed
@@ -80,14 +81,23 @@ class Pipeline:
                 }
             )
         mappings: list[FieldMapping] = []
+        scanner = partial(
+            Scanner,
+            self._store,
+            writer,
+            Recorder(self._store, self._beliefs, writer),
+            slots=self._beliefs.slots,
+            settings=self._engine.settings,
+            from_start=from_start,
+        )
         with self._calls(writer) as llm:
             if llm is None:
-                scanners = [self._scanner(writer, self._hearing(), HEADS, from_start=from_start)]
+                scanners = [scanner(extract=hearing, extractor=HEADS)]
             else:
                 model = ModelExtractor(self._store, writer, llm)
                 scanners = [
-                    self._scanner(writer, extract_by_rules, RULES, from_start=from_start),
-                    self._scanner(writer, model, llm.name, from_start=from_start, stages=True),
+                    scanner(extract=extract_by_rules, extractor=RULES),
+                    scanner(extract=model, extractor=llm.name, stages=True),
                 ]
             for scanner in scanners:
                 scanner.run(limit=limit, progress=progress)
@@ -155,33 +165,5 @@ class Pipeline:
                 # then
                 self._llm.finish(writer.id)
 
-    def _scanner(
-        self,
-        writer: Writer,
-        extract: Extract,
-        extractor: str,
-        *,
-        from_start: bool,
-        stages: bool = False,
-    ) -> Scanner:
-        return Scanner(
-            self._store,
-            writer,
-            Recorder(self._store, self._beliefs, writer),
-            extract=extract,
-            extractor=extractor,
-            slots=self._slots,
-            settings=self._engine.settings,
-            stages=stages,
-            from_start=from_start,
-        )
-
     def _normaliser(self, writer: Writer, llm: LLM | None) -> Normaliser:
-        return Normaliser(
-            self._store,
-            writer,
-            self._beliefs,
-            slots=self._slots,
-            llm=llm,
-            now=datetime.now(UTC),
-        )
+        return Normaliser(self._store, writer, self._beliefs, llm)

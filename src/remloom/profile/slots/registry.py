@@ -250,7 +250,6 @@ def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Regi
 
 
 def slot_entry(slot: Slot) -> Entry:
-    """The entry of a slot of the memory's own."""
     return Entry(OWN_SLOT, slot.id, msgspec.json.encode(slot))
 
 

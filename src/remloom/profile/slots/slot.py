@@ -89,7 +89,6 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def stability(self) -> Stability:
-        """The class of its half-life."""
         if self.half_life <= _VOLATILE:
             return "volatile"
         return "medium" if self.half_life < _STABLE else "stable"
@@ -106,5 +105,4 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def is_extra(self) -> bool:
-        """Whether it was made for a key that no slot is for."""
         return self.id.startswith(EXTRAS)

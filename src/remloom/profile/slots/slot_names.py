@@ -154,7 +154,6 @@ class SlotNames:
 
 
 def _ends(id: str) -> Iterator[str]:
-    """The ends of a path, but for the whole of it."""
     while "." in id:
         id = id.partition(".")[2]
         yield id

@@ -60,8 +60,6 @@ class _Topic(Struct, forbid_unknown_fields=True):
 
 
 class _Statement(NamedTuple):
-    """One thing that a clause says."""
-
     key: str
     value: str
     polarity: Polarity
