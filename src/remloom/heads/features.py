@@ -47,8 +47,8 @@ def features(text: str) -> Features:
 
 
 def wording(text: str) -> Features:
-    """The buckets of a text's words and pairs of words alone: a quarter of the work of `features`,
-    for what is looked for in many texts."""
+    """The buckets of a text's words and pairs of words alone: a quarter of the work of
+    `features`."""
     words = tokens(text)
     named = dict.fromkeys((*words, *map(" ".join, pairwise((_BEGIN, *words, _END)))))
     return np.fromiter((crc32(name.encode()) % BUCKETS for name in named), np.int64, len(named))

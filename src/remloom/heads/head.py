@@ -160,8 +160,8 @@ class Head:
         return weighed[:_MOST_REASONS]
 
     def fits(self, vector: Vector | None) -> bool:
-        """Whether a vector is one that it sees: one of another length is of another embedder,
-        whatever its name is."""
+        """Whether a vector is of its embedder: one of another length is not, whatever its name
+        is."""
         if vector is None or self._of_vector is None:
             return False
         return len(vector) == len(self._of_vector)

@@ -63,11 +63,7 @@ class Editing:
         return registry_of(self._store)
 
     def slot(self, name: str) -> Slot:
-        """The slot of a name; of an extra that something is believed in, by its label as well.
-
-        Raises:
-            UnknownNameError: there is none, or several.
-        """
+        """The slot of a name; of an extra that something is believed in, by its label as well."""
         slots = self.slots()
         try:
             return slots.get(name)
@@ -114,12 +110,7 @@ class Editing:
         note: str = "",
         at: datetime | None = None,
     ) -> Evidence:
-        """Make the evidence that an edit is, made now.
-
-        Args:
-            kind: of `_EDITS`.
-            note: why, in the user's words.
-            at: when it was so; default now.
+        """Make the evidence of an edit of a kind of `_EDITS`, made now; `at` is when it was so.
 
         Raises:
             InvalidInputError: the value is a secret, such as a password; or `at` is to come.
@@ -160,15 +151,8 @@ class Editing:
         was: Belief | None = None,
         right: bool | None = None,
     ) -> Belief:
-        """Record edits as one run; returns what the last one is about.
-
-        Args:
-            was: what they quote.
-            right: also record whether that was right.
-
-        Raises:
-            GoneError: what they quote was forgotten meanwhile.
-        """
+        """Record edits as one run, and whether what they quote was right; returns what the last
+        one is about. GoneError if what they quote was forgotten meanwhile."""
         last = edits[-1]
         known = self.beliefs().pieces_on(was.id) if was is not None else []
         outcomes = []

@@ -102,12 +102,7 @@ _last_read: WeakKeyDictionary[Store, dict[str, _Read]] = WeakKeyDictionary()
 
 
 class BeliefStore:
-    """What is believed in one store.
-
-    Args:
-        slots: what can be known.
-        constants: how far what is trusted, and how fast it fades.
-    """
+    """What is believed in one store, of the slots that can be known there."""
 
     def __init__(self, store: Store, slots: Registry, constants: Constants) -> None:
         self._store = store
@@ -117,11 +112,8 @@ class BeliefStore:
     # -- beliefs -----------------------------------------------------------------------------------
 
     def all(self, subject: str, *, as_of: datetime | None = None) -> list[Belief]:
-        """The beliefs about a person, those that have ended too, by slot and scope.
-
-        Args:
-            as_of: what was believed then; computed again, from all evidence. Default now.
-        """
+        """The beliefs about a person, those that have ended too, by slot and scope: now, or as
+        of a time, computed again from all evidence."""
         if as_of is not None:
             marks = self.marks(subject)
             return self._viewed(subject, self._folds_at(subject, as_of), marks, as_of)
@@ -177,11 +169,8 @@ class BeliefStore:
         return _marks_of(self._store.kv.list(MARK, KeyRange(prefix=prefix)))
 
     def evidence(self, belief: str, *, wider: bool = False) -> list[Evidence]:
-        """The evidence on a belief, by time.
-
-        Args:
-            wider: with that on the whole list whose item it is.
-        """
+        """The evidence on a belief, by time; `wider` with that on the whole list whose item it
+        is."""
         with self._store.snapshot():
             pieces = self._pieces(self._store, belief)
             if wider:
@@ -214,13 +203,11 @@ class BeliefStore:
         return id
 
     def forgettable(self, belief: str, value: Value | None = None) -> list[str]:
-        """The ids of records that a belief goes with: its evidence, or the claims this was made of.
+        """The ids of records that a belief, or one value of it, goes with: its evidence, or the
+        claims this was made of.
 
-        Args:
-            value: that alone goes; default all that was believed.
-
-        A claim that says something else too ("peanuts, shellfish and milk") stays: of it, only the
-        evidence on this belief goes.
+        A claim that says something else too ("peanuts, shellfish and milk") stays: of it, only
+        the evidence on this belief goes.
         """
         with self._store.snapshot():
             evidence = [
@@ -268,9 +255,8 @@ class BeliefStore:
         return [belief_key(person, extra, evidence.scope) for extra in extras]
 
     def now_in(self, subject: str, slot: Slot, scope: str, value: Value) -> datetime:
-        """The time of an edit that is made now: after all that is there, even if the clock was set
-        back.
-        """
+        """The time of an edit that is made now: after all that is there, wherever the clock is
+        set."""
         item = value if slot.kind == "list" else None
         key = belief_key(key_of_subject(subject), slot.id, scope, item)
         newest = self._newest(key)

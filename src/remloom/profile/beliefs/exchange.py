@@ -110,11 +110,7 @@ def to_json(bundle: Bundle) -> str:
 
 
 def parse(text: str | bytes) -> Bundle:
-    """Read the JSON of a bundle.
-
-    Raises:
-        InvalidInputError: it is none, or of a later version.
-    """
+    """Read the JSON of a bundle; InvalidInputError if it is none, or of a later version."""
     try:
         bundle = msgspec.json.decode(text, type=Bundle)
     except msgspec.MsgspecError as error:
@@ -165,11 +161,7 @@ class Import:
         return {key: one for key, one in answers.items() if not self._store.kv.get(OUTCOME, key)}
 
     def entries(self, marks: Mapping[str, Mark]) -> Iterator[Entry]:
-        """What is written besides evidence.
-
-        Args:
-            marks: those of the memory: what is pinned, hidden or forgotten in either is so.
-        """
+        """What is written besides evidence; what is pinned, hidden or forgotten in either is so."""
         for slot in self.new_slots:
             yield slot_entry(slot)
         for key, outcome in self.new_answers.items():
@@ -268,11 +260,7 @@ class Import:
 
 
 def to_markdown(profile: Profile, explained: Sequence[Explanation]) -> str:
-    """Write a profile as people read it: by hub, each belief with since when and why.
-
-    Args:
-        explained: each of its beliefs, those that have ended too.
-    """
+    """Write a profile as people read it: by hub, each belief with since when and why."""
     whose = "you" if profile.subject == "me" else _plain(profile.subject)
     count = sum(len(one.evidence) for one in explained)
     lines = [

@@ -76,14 +76,7 @@ def candidates(beliefs: BeliefStore, slots: Registry) -> list[Candidate]:
 
 
 def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
-    """The slot that an extra becomes: `own.<key>`, called by the name of the extra as well.
-
-    Args:
-        fields: those of `Slot` that are to be others.
-
-    Raises:
-        InvalidInputError: they are not fields of a slot.
-    """
+    """The slot that an extra becomes: `own.<key>`, called by the name of the extra as well."""
     inherited = msgspec.to_builtins(extra)
     name = extra.id.removeprefix(EXTRAS)
     options = {field: value for field, value in fields.items() if value not in ("", None)}
@@ -102,11 +95,8 @@ def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
 
 
 def check_change(slot: Slot, beliefs: BeliefStore, before: Registry) -> None:
-    """Refuse to make a list of a slot that has evidence, or something else of a list.
-
-    Raises:
-        ConflictError: the evidence would belong to other beliefs than it is placed under.
-    """
+    """Refuse to make a list of a slot that has evidence, or something else of a list: the
+    evidence would belong to other beliefs than it is placed under."""
     known = before.slots.get(slot.id)
     if known is None or (known.kind == "list") == (slot.kind == "list"):
         return
@@ -118,17 +108,7 @@ def check_change(slot: Slot, beliefs: BeliefStore, before: Registry) -> None:
 
 
 class Promotion:
-    """What an extra's promotion writes.
-
-    Args:
-        extra: its slot, as it is.
-        slot: what it becomes.
-        slots: what can be known afterwards.
-        beliefs: as they are.
-
-    Raises:
-        InvalidInputError: a value that is known is none that the slot can have.
-    """
+    """What an extra's promotion writes, where `slots` can be known afterwards."""
 
     def __init__(
         self, store: Store, extra: Slot, slot: Slot, *, slots: Registry, beliefs: BeliefStore

@@ -117,9 +117,8 @@ class Recorder:
         return {key for one in read for key in self._keys_of(one)}
 
     def _keys_of(self, evidence: Evidence) -> list[str]:
-        """The belief that it bears on, and its value alone; also what that was called before it
-        became a slot.
-        """
+        """The keys of its belief, of its value alone, and of what that was before it became a
+        slot."""
         beliefs = self._beliefs
         return [
             beliefs.key_of(evidence),

@@ -164,17 +164,8 @@ class Constants(Struct, frozen=True, kw_only=True):
         extractor: str = "rules",
         confident: bool = True,
     ) -> float:
-        """Return how often such a claim is so, between 0 and 1.
-
-        Args:
-            source: the kind of source; what the taxonomy does not name counts as "other".
-            signal: how it is said.
-            extractor: what found it.
-            confident: False for a hedge, which moves the odds by the square root alone.
-
-        Raises:
-            UnknownNameError: there is no such signal.
-        """
+        """Return how often such a claim is so, between 0 and 1. A source that the taxonomy does
+        not name counts as "other"; a hedge moves the odds by the square root alone."""
         kind = (source, signal, extractor, confident)
         for known in self.reliabilities:
             if kind == (known.source, known.signal, known.extractor, known.confident):
@@ -316,13 +307,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 
 def calibrate_by(answers: Sequence[Answer]) -> Calibration | None:
-    """Learn a calibration; None if there are too few answers or it would not help.
-
-    It is kept only if it lowers the Brier score of answers that it was not learned from.
-
-    Args:
-        answers: by time.
-    """
+    """Learn a calibration of answers by time; None if there are too few, or if it does not lower
+    the Brier score of answers that it was not learned from."""
     if len(answers) < ENOUGH:
         return None
     raw, calibrated = 0.0, 0.0
@@ -360,10 +346,8 @@ class _Block(NamedTuple):
 
 
 def _isotonic(answers: Sequence[Answer]) -> tuple[Knot, ...]:
-    """Fit the curve that never falls and has the least squared error.
-
-    By pooling adjacent violators: neighbours of which the first was right more often become one.
-    """
+    """Fit the curve that never falls and has the least squared error, by pooling adjacent
+    violators: neighbours of which the first was right more often become one."""
     blocks: list[_Block] = []
     for probability, some in groupby(sorted(_with_surprises(answers)), key=itemgetter(0)):
         rights = [right for _, right in some]
@@ -375,10 +359,8 @@ def _isotonic(answers: Sequence[Answer]) -> tuple[Knot, ...]:
 
 
 def _with_surprises(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers with one more at each end that went against it.
-
-    So no confidence becomes 0 or 1, however uniform the answers are.
-    """
+    """The answers with one more at each end that went against it: so no confidence becomes 0 or
+    1, however uniform the answers are."""
     lowest, highest = min(answers)[0], max(answers)[0]
     return [(lowest, True), *answers, (highest, False)]
 

@@ -57,11 +57,7 @@ class ContextLine(Struct, frozen=True, kw_only=True):
 
 
 def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> ContextLine:
-    """The line of what holds.
-
-    Args:
-        could_hurt: see `Slot.is_safety`; then what speaks against it has not ended it.
-    """
+    """The line of what holds; if it could hurt, what speaks against it has not ended it."""
     if belief.slot.startswith(OWN_WORDS):
         # the words tell what they are of
         text = shown_value(belief.label, belief.value)

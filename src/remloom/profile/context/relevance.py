@@ -42,12 +42,9 @@ _Phrase: TypeAlias = tuple[frozenset[str], float]
 
 
 class Relevance:
-    """How far slots and values are what a query is about.
-
-    Args:
-        similar: the cosine of the query to each slot, by id; see `similarities`.
-        similarities: how near the query is to sentences of who the user is; see `nearness`.
-    """
+    """How far slots and values are what a query is about: by its words, by its cosine to each
+    slot (see `similarities`), and by how near it is to sentences of who the user is (see
+    `nearness`)."""
 
     def __init__(
         self,
@@ -106,12 +103,7 @@ class Relevance:
 
 
 def query_vector(query: str, embedder: Embedder, deadline: Deadline = NEVER) -> Floats:
-    """The vector of a query.
-
-    Raises:
-        EmbedderTimeoutError: the embedder has not answered by the deadline.
-        EmbedderError: it does not work.
-    """
+    """The vector of a query; EmbedderError if the embedder fails, or not by the deadline."""
     text = query[:_LONGEST_QUERY]
     return answered_by(embedder, partial(question_vector, embedder, text), deadline)
 
@@ -119,12 +111,8 @@ def query_vector(query: str, embedder: Embedder, deadline: Deadline = NEVER) -> 
 def similarities(
     slots: Sequence[Slot], query: Floats, embedder: Embedder, deadline: Deadline = NEVER
 ) -> dict[str, float]:
-    """The cosine of a query's vector to each slot, by id. Slots are embedded once in a process.
-
-    Raises:
-        EmbedderTimeoutError: the embedder has not answered by the deadline.
-        EmbedderError: it does not work.
-    """
+    """The cosine of a query's vector to each slot, by id; slots are embedded once in a process.
+    EmbedderError if the embedder fails, or not by the deadline."""
     vectors = _cards_embedded(embedder, slots, len(query), deadline)
     return {slot.id: float(vectors[_card(slot)] @ query) for slot in slots}
 
@@ -148,12 +136,8 @@ def shares(query: str, sentences: Sequence[str]) -> dict[str, float]:
 
 
 def nearness(sentences: Sequence[str], likenesses: Mapping[str, float]) -> dict[str, float]:
-    """How near a query is to those sentences that are nearest, from 0 to 1.
-
-    Args:
-        sentences: in the order in which they are given where nothing else tells.
-        likenesses: of the query to each, at most 1.
-    """
+    """How near a query is to the sentences nearest to it, from 0 to 1; of equal likenesses, to
+    those that come first."""
     nearest = sorted(sentences, key=lambda text: -likenesses.get(text, 0.0))[:_MOST_SENTENCES]
     return {text: max(likenesses.get(text, 0.0), _HARDLY) for text in nearest}
 

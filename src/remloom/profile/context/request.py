@@ -108,14 +108,8 @@ _GUESSED = ("observed", "inferred")  # not said by the user
 
 
 class Request:
-    """What an agent is asked.
-
-    Args:
-        query: the words.
-        vector: of the query, by this embedder; None: the words alone are read.
-        embedder: its name.
-        is_of_somebody: whether what is known of somebody else is asked for.
-    """
+    """What an agent is asked, read by its words and, with a vector by this embedder, by its
+    meaning; it may ask for what is known of somebody else."""
 
     def __init__(
         self,
@@ -195,11 +189,7 @@ class Request:
         return self.personal_for(is_given=False)
 
     def personal_for(self, *, is_given: bool) -> Personal:
-        """What of who the user is may be given, if the caller may have said what it is for.
-
-        Args:
-            is_given: whether the caller says what it is for, and so for whom.
-        """
+        """What of who the user is may be given, if the caller may have said for whom it is."""
         if not self._query or self.extent == "most":
             return "near"
         if is_given or self._is_of_somebody:
@@ -244,11 +234,7 @@ class Request:
 
 
 def check_purpose(name: str) -> Purpose:
-    """Return the purpose of this name.
-
-    Raises:
-        UnknownNameError: there is no such purpose.
-    """
+    """Return the purpose of this name; UnknownNameError if there is none."""
     if name not in PURPOSES:
         raise UnknownNameError("purpose", name, PURPOSES)
     return name
@@ -267,14 +253,8 @@ def purpose_for(agent: str, stated: Purpose) -> Purpose:
 
 
 class UsageRules:
-    """What may be given for a purpose, as the user's own rules have it.
-
-    Args:
-        beliefs: about the person, among them the rules; those that are hidden count too.
-        purpose: that it is for.
-        is_given: whether the caller gave the purpose; else it was guessed from the query.
-        personal: what of who the user is may be given; see `Request.personal`.
-    """
+    """What may be given for a purpose, as the user's own rules have it, which are among the
+    beliefs; those that are hidden count too."""
 
     def __init__(
         self,
@@ -295,11 +275,7 @@ class UsageRules:
         self._may_infer = rules.get(_NEVER_INFER) == [False]
 
     def allow(self, belief: Belief, slot: Slot, *, named: float) -> bool:
-        """Whether a belief may be given.
-
-        Args:
-            named: how far the words of the query name it, see `Relevance.by_words`.
-        """
+        """Whether a belief may be given, which the words of the query name so far (`by_words`)."""
         if belief.hidden:
             return False
         # with the doubt, where it was only hinted at

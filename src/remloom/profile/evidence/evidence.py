@@ -203,13 +203,8 @@ def from_record(record: Resource) -> Evidence:
 
 
 def belief_key(person: str, slot: str, scope: str, item: Value | None = None) -> str:
-    """The key of the belief that evidence bears on: no words can be read out of it.
-
-    Args:
-        person: `key_of_subject` of whom it is believed.
-        item: of a list, each of whose items is a belief; empty is the list as a whole; None for
-            other slots.
-    """
+    """The key of the belief that evidence bears on: no words can be read out of it. Of a list
+    each item is a belief, and the empty item the list as a whole."""
     name = "" if item is None else value_key(item)
     return key_prefix(person, slot) + _digest("\0".join((slot, scope, name)))
 
@@ -266,10 +261,7 @@ def normalised_entry(now: datetime) -> Entry:
 
 
 def is_due(store: Store, now: datetime) -> bool:
-    """Whether ten claims wait that were not tried yet, or any since six hours.
-
-    Those that failed are tried again after six hours.
-    """
+    """Whether ten claims wait that were not tried yet, or any since six hours, failed ones too."""
     ids = {entry.key for entry in store.kv.list(STAGED)}
     if not ids:
         return False

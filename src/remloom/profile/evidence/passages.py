@@ -103,12 +103,7 @@ class Unseen(Struct, frozen=True):
 
 
 def unseen(store: Store, settings: Settings, extractor: str, since: Watermark) -> Unseen:
-    """Find the passages that this extractor has not looked at.
-
-    Args:
-        extractor: its name; empty: all passages.
-        since: up to where was looked before.
-    """
+    """Find the passages that this extractor has not looked at; without a name, all passages."""
     found: list[tuple[datetime, int, str]] = []
     numbers: dict[str, int] = {}
     upto = since.upto
@@ -137,12 +132,7 @@ def unheard_entry(passage: Passage, language: str) -> Entry:
 
 
 def unheard_in(reads: Reads, subject: str, as_of: datetime | None = None) -> dict[str, int]:
-    """A person's passages in languages that are not heard, by language, those of most passages
-    first.
-
-    Args:
-        as_of: only what was said by then.
-    """
+    """A person's passages by language that is not heard, the most first; of until `as_of`."""
     begin = f"{key_of_subject(subject)}/"
     found = {
         one.removeprefix(begin): _count_unheard(reads, f"{one}/", as_of)
@@ -194,11 +184,7 @@ class Watermark(Struct, frozen=True, array_like=True):
 
 
 def read_watermark(store: Store, extractor: str, *, from_start: bool = False) -> Watermark:
-    """The watermark that counts; the lowest if there is none, or if a run was rolled back since.
-
-    Args:
-        from_start: the lowest, in any case.
-    """
+    """The watermark that counts; the lowest if there is none, or a run was rolled back since."""
     rollbacks = last_rollback_version(store)
     entry = store.kv.get(TEXT_NUMBERS, f"profile/{extractor}")
     if entry is not None and not from_start:
@@ -229,14 +215,8 @@ def texts_since(store: Store, mark: Watermark) -> Iterator[tuple[int, Record]]:
 def write_watermark(
     store: Store, extractor: str, mark: Watermark, upto: int, waiting: Mapping[str, int]
 ) -> None:
-    """Move a watermark.
-
-    Args:
-        mark: where it was.
-        upto: the number of the last text that was looked through.
-        waiting: passages among those since the mark that were not looked at: ids of the records,
-            and the numbers of their texts as `texts_since` has them.
-    """
+    """Move a watermark to the last text that was looked through, but for passages that were not
+    looked at: `waiting` has the numbers of their texts, as of `texts_since`, by id."""
     still_open = waiting
     if len(waiting) > _MOST_OPEN:
         upto = min(number for number in waiting.values() if number) - 1
@@ -310,9 +290,7 @@ class MaskedPassages(Struct, frozen=True):
 
     def as_stored(self, claim: Claim, record_id: str) -> Claim:
         """The claim with the place of its quote in the passage as it is stored, secrets and all.
-
-        A mask that the quote breaks off in is shown whole.
-        """
+        A mask that the quote breaks off in is shown whole."""
         masked = self.texts[record_id]
         start, end = claim.span
         if masked.text[start:end] != claim.quote or not claim.quote:

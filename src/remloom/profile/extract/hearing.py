@@ -109,12 +109,7 @@ class _Listing(NamedTuple):
 
 
 class Hearing:
-    """Finds what speakers say of themselves that will last.
-
-    Args:
-        embed: the vectors of sentences; None: they are judged by their words alone.
-        embedder: the name of what makes them.
-    """
+    """Finds what speakers say of themselves that will last; without vectors, by words alone."""
 
     def __init__(self, embed: Embed | None = None, embedder: str = "") -> None:
         self._statement = head("statement", embedder if embed is not None else "")
@@ -252,12 +247,8 @@ def _listings(ruled: Sequence[Found], own: Mapping[str, str]) -> Iterator[_Listi
 
 
 def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:
-    """The sentences of a passage that may say something lasting, by its words.
-
-    Args:
-        own: its words that are the speaker's own.
-        known: places of which rules tell what they say.
-    """
+    """The sentences of a passage that may say something lasting, by those of its words that are
+    the speaker's own, beside the places that rules tell of."""
     whole = own.replace(HIDDEN, " ")
     statement = head("statement")
     of_whole = statement.decide(whole)

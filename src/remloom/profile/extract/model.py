@@ -141,7 +141,7 @@ class ModelExtractor:
                 yield self._with_context(group)
 
     def _halves(self, piece: _Piece) -> list[_Piece]:
-        """A piece in smaller ones: two, or itself without context; nothing where it is one
+        """A piece in smaller ones: two, or itself without context; none where it is one
         sentence."""
         passages = piece.passages
         if len(passages) > 1:
@@ -226,10 +226,8 @@ def _quote(turn: Passage | Resource, piece: _Piece) -> Quote:
 
 
 def _place(quote: str, passage: Passage, piece: _Piece) -> tuple[int, int] | None:
-    """Where a quote stands in a text, whatever the case, blanks and kinds of quotation marks.
-
-    It is looked for in what the model saw of the text.
-    """
+    """Where a quote stands in what the model saw of a text, whatever the case, blanks and kinds
+    of quotation marks."""
     words = quote.split()
     if sum(char.isalnum() for char in quote) < _SHORTEST_QUOTE:
         return None

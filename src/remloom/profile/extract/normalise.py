@@ -105,11 +105,7 @@ _Decision: TypeAlias = _Placed | _Refused
 
 
 class Normaliser:
-    """Normalises what waits, within a run.
-
-    Args:
-        llm: asked for keys that name no slot; None: these become extras.
-    """
+    """Normalises what waits, within a run; without a model, keys without a slot become extras."""
 
     def __init__(self, store: Store, writer: Writer, beliefs: BeliefStore, llm: LLM | None) -> None:
         self._store = store
@@ -122,11 +118,8 @@ class Normaliser:
         self._mappings: list[FieldMapping] = []
 
     def run(self, progress: Progress | None = None) -> list[FieldMapping]:
-        """Normalise the claims that wait; returns what became of them.
-
-        Raises:
-            BudgetError: it is spent; what is done is written, and the rest waits.
-        """
+        """Normalise the claims that wait; BudgetError if it is spent, when what is done is
+        written."""
         # what failed in this run, before it was interrupted, is tried again by the next one
         failed = failed_items(self._store, NORMALISE)
         tried = {item.item for item in failed if item.run == self._writer.id}

@@ -40,13 +40,7 @@ _WRITTEN = ("evidence", "staged", "normalised", "extras", "parked")
 
 
 class Pipeline:
-    """Makes beliefs of what was read.
-
-    Args:
-        llm: finds claims besides the rules, and their slots; None: rules alone.
-        budget: what one call may spend.
-        dry_run: write nothing.
-    """
+    """Makes beliefs of what was read; without a model, by rules and heads alone."""
 
     def __init__(self, engine: Engine, *, llm: LLM | None, budget: Budget, dry_run: bool) -> None:
         self._engine = engine

@@ -106,15 +106,9 @@ Extract: TypeAlias = Callable[[Sequence[Passage]], Extracted]
 
 
 class Scanner:
-    """Makes evidence of passages.
-
-    Args:
-        extract: finds claims in passages whose secrets are masked.
-        extractor: its name; passages are marked as looked at by it.
-        slots: what can be known.
-        stages: whether all it finds waits to be normalised, as a model's claims do.
-        from_start: look at all passages, also at those that were looked at.
-    """
+    """Makes evidence of what `extract` finds in passages whose secrets are masked, and marks
+    them as looked at by this extractor. If it `stages`, as a model does, all that it finds
+    waits to be normalised; `from_start` looks also at passages that were looked at."""
 
     def __init__(
         self,
@@ -143,13 +137,9 @@ class Scanner:
         self._waiting: dict[str, int] = {}  # passages that were not looked at, see `Unseen.numbers`
 
     def run(self, *, limit: int | None = None, progress: Progress | None = None) -> None:
-        """Look at all passages that were not looked at; the run counts what came of it.
+        """Look at passages that were not looked at, up to a limit; the run counts what came of it.
 
-        Args:
-            limit: passages to look at, at most.
-
-        Raises:
-            BudgetError: it is spent; what was found until then is written.
+        BudgetError if it is spent: what was found until then is written.
         """
         extractor = "" if self._from_start else self._extractor
         # what failed in this run, before it was interrupted, is tried again by the next one; by
@@ -276,9 +266,8 @@ class Scanner:
     def _evidence(
         self, found: Found, original: Passage, masked: MaskedPassages
     ) -> Iterator[Evidence]:
-        """The evidence that a claim is; none if nobody but the user may say that, it is only a
-        secret, or its scope is none.
-        """
+        """The evidence that a claim is; none if only the user may say that, it is only a secret,
+        or its scope is none."""
         claim, slot_id = found.claim, ""
         if is_only_secret(claim.value):
             return

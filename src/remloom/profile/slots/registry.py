@@ -24,12 +24,8 @@ OWN_SLOT = "profile.slot"  # namespace of the entries
 class Registry:
     """The slots that a memory knows: those of the data file, and the tenant's own.
 
-    Args:
-        slots: each with an id, a label and aliases that no other one has.
-        sensitive_words: words of keys that make an extra sensitive.
-
     Raises:
-        ConflictError: two slots share a name.
+        ConflictError: two slots share an id, a label or an alias.
         InvalidInputError: an id is not a path, or a slot's own values do not fit it.
     """
 
@@ -132,14 +128,8 @@ class Registry:
         return canonical(self.get(slot) if isinstance(slot, str) else slot, value)
 
     def items(self, slot: Slot | str, value: Value | Iterable[Value]) -> tuple[Value, ...]:
-        """Return the values in what was said, each as its slot keeps it, and none twice.
-
-        Of a list, "Python, Rust and Go" has three; of any other slot there is one.
-
-        Raises:
-            InvalidInputError: one is none that the slot can have.
-            UnknownNameError: there is no such slot.
-        """
+        """Return the values in what was said, each as its slot keeps it, and none twice: of a
+        list, "Python, Rust and Go" has three; of any other slot there is one."""
         known = self.get(slot) if isinstance(slot, str) else slot
         items = (canonical(known, item) for item in split_items(known, value))
         return tuple(dict.fromkeys(items))
@@ -238,12 +228,7 @@ def registry_of(reads: Reads) -> Registry:
 
 
 def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Registry, Slot]:
-    """The slots of a memory with one more, or with one defined again; and that slot, checked.
-
-    Raises:
-        InvalidInputError: it is not a slot.
-        ConflictError: another one has its id, label or an alias.
-    """
+    """The slots of a memory with one more, or with one defined again; and that slot, checked."""
     id = slot.id if isinstance(slot, Slot) else str(slot.get("id", ""))
     slots = registry().with_slots([*(one for one in own if one.id != id), slot])
     return slots, slots.slots[id]

@@ -64,11 +64,7 @@ def identifier(text: str) -> str:
 
 
 class SlotNames:
-    """What slots are called: by id, alias and label, which are unique, and by the ends of paths.
-
-    Raises:
-        ConflictError: two slots have one name.
-    """
+    """What slots are called: by id, alias and label, which are unique, and by the ends of paths."""
 
     def __init__(self, slots: Iterable[Slot]) -> None:
         self._names: dict[str, str] = {}
@@ -87,8 +83,8 @@ class SlotNames:
             self._add_end(slot)
 
     def exact(self, name: str) -> str | None:
-        """The id of the slot with this name, in any order and form of its words, or of the only one
-        whose path ends so."""
+        """The id of the slot with this name, in any order and form, or of the only one that ends
+        so."""
         form = try_key(name)
         ids = self._ends.get(form, ())
         found = self._names.get(form) or (ids[0] if len(ids) == 1 else None)
