@@ -25,7 +25,7 @@ from remloom.profile.beliefs.reliability import Constants
 from remloom.profile.evidence.claim import Claim, Value
 from remloom.profile.evidence.evidence import value_key
 from remloom.profile.evidence.passages import Passage
-from remloom.profile.extract.scan import Extracted, Found, Scanner
+from remloom.profile.extract.scan import Extracted, FoundClaim, Scanner
 from remloom.profile.slots.registry import registry
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
@@ -89,7 +89,7 @@ def _scan(memory: Memory, turns: Sequence[Turn]) -> None:
 
     def given(passages: Sequence[Passage]) -> Extracted:
         found = [
-            Found(
+            FoundClaim(
                 replace(passage, subject=row.get("subject", passage.subject)),
                 _claim(row, passage.record.content),
             )

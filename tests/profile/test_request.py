@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.errors import UnknownNameError
-from remloom.profile.context.request import PURPOSES, Request, check_purpose, purpose_for
+from remloom.profile.context.request import PURPOSES, AgentRequest, check_purpose, purpose_for
 
 QUERIES = {
     "letter": [
@@ -178,10 +178,10 @@ def minilm() -> MiniLM:
     return MiniLM()
 
 
-def read(query: str, embedder: MiniLM | None) -> Request:
+def read(query: str, embedder: MiniLM | None) -> AgentRequest:
     if embedder is None:
-        return Request(query)
-    return Request(query, vector=embedder.embed_query(query), embedder=embedder.name)
+        return AgentRequest(query)
+    return AgentRequest(query, vector=embedder.embed_query(query), embedder=embedder.name)
 
 
 @pytest.fixture(params=["words alone", "with vectors"])
@@ -227,7 +227,7 @@ def test_of_a_long_text_the_end_counts_as_well(minilm: MiniLM) -> None:
 def test_what_is_asked_of_somebody_is_not_taken_for_a_letter(minilm: MiniLM) -> None:
     query = "Where does Ana live?"
     assert read(query, minilm).purpose == "letter"
-    assert Request(query, is_of_somebody=True).purpose != "letter"
+    assert AgentRequest(query, is_of_somebody=True).purpose != "letter"
 
 
 def test_a_question_about_oneself_gives_what_it_names(embedder: MiniLM | None) -> None:
@@ -247,7 +247,7 @@ def test_what_may_do_harm_is_mostly_for_no_soft_purpose(minilm: MiniLM) -> None:
 
 
 def test_of_a_decision_its_head_and_probability_are_told() -> None:
-    decided = Request("Write to my landlord that the heating is cold").audience
+    decided = AgentRequest("Write to my landlord that the heating is cold").audience
     assert str(decided).startswith("others (0.")
     assert decided.head.startswith("audience")
 
@@ -258,7 +258,7 @@ def test_what_restrains_goes_before_the_agent_and_the_agent_before_the_rest() ->
     assert purpose_for("SomeAgent", "general") == "general"
     agents = {"planner_agent": "planning", "Distiller": "coding", "RetrieverAgent": "research"}
     assert {name: purpose_for(name, "general") for name in agents} == agents
-    assert Request("").purpose == "general"
+    assert AgentRequest("").purpose == "general"
 
 
 def test_a_purpose_that_does_not_exist_names_those_that_do() -> None:
@@ -268,7 +268,7 @@ def test_a_purpose_that_does_not_exist_names_those_that_do() -> None:
 
 @pytest.mark.parametrize("word", ["x", "my ", "to ", "A'", "what ", "'a "])
 def test_a_long_query_takes_no_time(word: str) -> None:
-    assert Request(word * 50_000).purpose
+    assert AgentRequest(word * 50_000).purpose
 
 
 @pytest.mark.parametrize(
@@ -284,12 +284,12 @@ def test_a_long_query_takes_no_time(word: str) -> None:
     ],
 )
 def test_a_request_says_how_much_it_asks_for(query: str, extent: str) -> None:
-    assert Request(query).extent == extent
+    assert AgentRequest(query).extent == extent
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(query: str) -> None:
-    request = Request(query)
+    request = AgentRequest(query)
     assert request.purpose in PURPOSES
     assert request.extent in ("some", "most")
     assert request.personal in ("nothing", "named", "near")

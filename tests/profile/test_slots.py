@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom.errors import ConflictError, InvalidInputError, RemloomError, UnknownNameError
-from remloom.profile.slots.registry import Registry, Slot, registry
+from remloom.profile.slots.registry import Slot, SlotRegistry, registry
 
 SLOTS = tuple(registry())
 OURS = ("identity.", "own_words.", "developer_posture.tech_stack", "output_contract.reply_language")
@@ -360,7 +360,7 @@ def test_any_key_is_a_slot_an_extra_or_refused(key: str) -> None:
 
 
 def test_a_registry_of_ones_own_slots_alone_works_too() -> None:
-    slots = Registry([Slot(id="crm.tier", hub="soft_identity", label="Tier", values=("gold",))])
+    slots = SlotRegistry([Slot(id="crm.tier", hub="soft_identity", label="Tier", values=("gold",))])
     assert [slot.id for slot in slots] == ["crm.tier"]
     assert slots.get("tier").cardinality == 2
 

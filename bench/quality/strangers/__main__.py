@@ -31,7 +31,7 @@ from remloom.model import Resource
 from remloom.profile.evidence.evidence import ME
 from remloom.profile.evidence.passages import passage_of
 from remloom.profile.extract.hearing import Hearing
-from remloom.profile.extract.scan import Extracted, Found
+from remloom.profile.extract.scan import Extracted, FoundClaim
 from remloom.profile.slots.registry import registry
 from remloom.reader.check.citations import Basis, doubts
 from remloom.retrieve.guidance import is_instruction, is_preference
@@ -372,7 +372,7 @@ def _turn(number: int, text: str, speaker: str = "user") -> Resource:
     )
 
 
-def _heard(turn: Resource) -> list[Found]:
+def _heard(turn: Resource) -> list[FoundClaim]:
     """What rules and heads find that a turn says of the user."""
     return list(_extracted(turn).found)
 

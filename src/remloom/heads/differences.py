@@ -33,7 +33,7 @@ _RARE, _NUMBER, _FREQUENT = "_", "0", "frequent"  # classes of words
 _PIECE = re.compile(rf"[{UNSPACED}]|[^{UNSPACED}]+")
 
 
-class Part(NamedTuple):
+class Difference(NamedTuple):
     """Words of a claim that are not in the lines there, and those that the lines have instead.
 
     Args:
@@ -63,7 +63,7 @@ class Comparison(NamedTuple):
     written: Sequence[str]
     in_order: int
     there: Sequence[bool]
-    parts: Sequence[Part]
+    parts: Sequence[Difference]
 
     @property
     def is_copy(self) -> bool:
@@ -102,7 +102,7 @@ def compare(claim: str, lines: str) -> Comparison:
         if is_equal or (start == end and len(instead) > _LONGEST):
             continue
         few = instead if len(instead) <= _LONGEST else []
-        parts.append(Part(start, claimed[start:end], few, len(instead)))
+        parts.append(Difference(start, claimed[start:end], few, len(instead)))
     return Comparison(
         words=claimed,
         written=written,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -71,46 +70,23 @@ class Decision(Struct, frozen=True, kw_only=True):
         return f"{self.label} ({self.probability:.2f}, {self.head})"
 
 
-class Head:
-    """Tells of a text which of a few labels fits it.
+class Head(Struct, frozen=True, eq=False):
+    """Tells of a text which of a few labels fits it."""
 
-    Args:
-        name: of the head.
-        version: digest of what it was trained on, and how.
-        labels: in the order of the columns.
-        weights: of each bucket for each label, shape (BUCKETS, labels), int8.
-        scales: what a weight of 1 is worth, by label.
-        biases: by label.
-        of_vector: of each dimension of the text's vector, shape (dims, labels); none: the head
-            needs no embedder.
-        without: the head that decides where there is no such vector.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        version: str,
-        labels: Sequence[str],
-        weights: NDArray[np.int8],
-        scales: NDArray[np.float32],
-        biases: NDArray[np.float32],
-        of_vector: NDArray[np.float32] | None = None,
-        without: Head | None = None,
-    ) -> None:
-        self.name = name
-        self.version = version
-        self.labels = tuple(labels)
-        self._weights = weights
-        self._scales = scales
-        self._biases = biases
-        self._of_vector = of_vector
-        self._without = without
-        self._see = _SEES.get(name, features)
+    name: str
+    version: str  # digest of what it was trained on, and how
+    labels: tuple[str, ...]  # in the order of the columns
+    weights: NDArray[np.int8]  # of each bucket for each label, shape (BUCKETS, labels)
+    scales: NDArray[np.float32]  # what a weight of 1 adds, by label
+    biases: NDArray[np.float32]  # by label
+    # of each dimension of the text's vector, shape (dims, labels); None: it needs no embedder
+    of_vector: NDArray[np.float32] | None = None
+    without: Head | None = None  # decides where there is no such vector
 
     @property
     def sees_vectors(self) -> bool:
         """Whether the vector of a text makes a difference to it."""
-        return self._of_vector is not None
+        return self.of_vector is not None
 
     def decide(self, text: str, vector: Vector | None = None) -> Decision:
         """Decide which label fits a text.
@@ -121,18 +97,18 @@ class Head:
         >>> head("statement").decide("I've been a vegetarian since school").label
         'lasting'
         """
-        return self.decide_by(self._see(text), vector)
+        return self.decide_by(_seen(self.name, text), vector)
 
     def label_of(self, text: str) -> str:
         """The label that fits a text; less work where nobody asks how sure it is."""
-        if self._without is not None:
-            return self._without.label_of(text)
-        return self.labels[int(self._scores(self._see(text)).argmax())]
+        if self.without is not None:
+            return self.without.label_of(text)
+        return self.labels[int(self._scores(_seen(self.name, text)).argmax())]
 
     def decide_by(self, seen: Features, vector: Vector | None = None) -> Decision:
         """The same of a text whose features are there already: several heads see the same."""
-        if self._without is not None and not self.fits(vector):
-            return self._without.decide_by(seen)
+        if self.without is not None and not self.fits(vector):
+            return self.without.decide_by(seen)
         scores = self._scores(seen, vector)
         # each label has a regression of its own, against all others
         shares = 1 / (1 + np.exp(-scores))
@@ -149,10 +125,10 @@ class Head:
         """The words of a text that speak most for a label, each with how much the label's score
         falls without it."""
         column = self.labels.index(label)
-        whole = self._scores(self._see(text))[column]
+        whole = self._scores(_seen(self.name, text))[column]
         words = text.split()
         weighed = [
-            (word, float(whole - self._scores(self._see(without))[column]))
+            (word, float(whole - self._scores(_seen(self.name, without))[column]))
             for place, word in enumerate(words)
             if (without := " ".join((*words[:place], *words[place + 1 :])))
         ]
@@ -162,17 +138,21 @@ class Head:
     def fits(self, vector: Vector | None) -> bool:
         """Whether a vector is of its embedder: one of another length is not, whatever its name
         is."""
-        if vector is None or self._of_vector is None:
+        if vector is None or self.of_vector is None:
             return False
-        return len(vector) == len(self._of_vector)
+        return len(vector) == len(self.of_vector)
 
     def _scores(self, seen: Features, vector: Vector | None = None) -> NDArray[np.float32]:
         # every bucket counts the same; long texts no more than short ones
-        total = self._weights[seen].sum(axis=0, dtype=np.float32) / np.sqrt(max(len(seen), 1))
-        scores = total * self._scales + self._biases
-        if self._of_vector is not None and vector is not None:
-            scores = scores + vector @ self._of_vector
+        total = self.weights[seen].sum(axis=0, dtype=np.float32) / np.sqrt(max(len(seen), 1))
+        scores = total * self.scales + self.biases
+        if self.of_vector is not None and vector is not None:
+            scores = scores + vector @ self.of_vector
         return np.asarray(scores, dtype=np.float32)
+
+
+def _seen(name: str, text: str) -> Features:
+    return _SEES.get(name, features)(text)
 
 
 @cache
@@ -215,7 +195,7 @@ def _loaded(name: str, path: Traversable, *, without: Head | None = None) -> Hea
         return Head(
             name,
             str(data["version"]),
-            [str(label) for label in data["labels"]],
+            tuple(map(str, data["labels"])),
             weights,
             data["scales"],
             data["biases"],

@@ -12,7 +12,7 @@ from ..federation.federation import OWN_OPTIONS, Federation
 from ..jobs.service import Jobs
 from ..memory.admin import Admin
 from ..memory.home import Home
-from ..profile.beliefs.belief_store import MARK, Mark
+from ..profile.beliefs.belief_store import MARK, BeliefMark
 from ..profile.service import Profiles
 from ..profile.slots.registry import OWN_SLOT
 from ..runs.service import Runs
@@ -247,6 +247,6 @@ def admit_by_scope(require: Callable[[Scope], None], kind: str, value: bytes) ->
             require(scope)
         return
     name = CARRIED.get(kind, _OF_PROFILE)
-    if kind == MARK and msgspec.json.decode(value, type=Mark).deleted_at is not None:
+    if kind == MARK and msgspec.json.decode(value, type=BeliefMark).deleted_at is not None:
         name = "profile_forget"
     require(_SCOPES[name])

@@ -21,14 +21,14 @@ from ..runs.writer import Writer
 from ..store.rules.record_ids import new_id
 from ..text.secrets import mask
 from .beliefs.belief import Belief
-from .beliefs.belief_store import MARK, BeliefStore, Mark
+from .beliefs.belief_store import MARK, BeliefMark, BeliefStore
 from .beliefs.learning import constants_of, outcome_entries, relearn
 from .beliefs.profile import find, named
 from .beliefs.recorder import Recorder
 from .evidence.claim import Polarity, Signal, Value, check_scope
 from .evidence.evidence import Authority, Evidence, belief_key, is_only_secret, key_of_subject
 from .evidence.passages import resolve
-from .slots.registry import Registry, registry_of
+from .slots.registry import SlotRegistry, registry_of
 from .slots.slot import Slot
 
 _KIND = "profile"  # of the runs
@@ -58,7 +58,7 @@ class Editing:
         self._engine = engine
         self._store = engine.store
 
-    def slots(self) -> Registry:
+    def slots(self) -> SlotRegistry:
         """What can be known here."""
         return registry_of(self._store)
 
@@ -76,7 +76,7 @@ class Editing:
                     return extra
             raise
 
-    def beliefs(self, slots: Registry | None = None) -> BeliefStore:
+    def beliefs(self, slots: SlotRegistry | None = None) -> BeliefStore:
         """What is believed, with these slots; default those that there are."""
         return BeliefStore(self._store, slots or self.slots(), constants_of(self._store))
 
@@ -202,7 +202,7 @@ class Editing:
         def work(writer: Writer) -> None:
             # read within the run: another edit may just have changed it
             marks = self.beliefs().marks(belief.subject)
-            mark = msgspec.json.encode(replace(marks.get(belief.id, Mark()), **changes))
+            mark = msgspec.json.encode(replace(marks.get(belief.id, BeliefMark()), **changes))
             writer.write((), entries=[Entry(MARK, belief.id, mark)])
 
         self.run(work)
@@ -214,7 +214,7 @@ class Editing:
         if value is not None:
             key = belief_key(key_of_subject(belief.subject), belief.slot, belief.scope, value)
         # what was decided of it is forgotten, too: what is said again is not hidden
-        mark = msgspec.json.encode(Mark(deleted_at=datetime.now(UTC)))
+        mark = msgspec.json.encode(BeliefMark(deleted_at=datetime.now(UTC)))
         self.run(lambda writer: writer.write((), entries=[Entry(MARK, key, mark)]))
 
     def run(self, work: Callable[[Writer], object]) -> None:

@@ -34,17 +34,17 @@ from .context.relevance import (
     shares,
     similarities,
 )
-from .context.request import Request, check_purpose, purpose_for
+from .context.request import AgentRequest, check_purpose, purpose_for
 from .evidence.evidence import ME
 from .evidence.passages import resolve, unheard_in
-from .slots.registry import Registry, registry_of
+from .slots.registry import SlotRegistry, registry_of
 
 if TYPE_CHECKING:
     from ..embed.contract import Floats
     from ..retrieve.options import RecallOptions
 
 # a person's beliefs, the slots they are in, and what of them is asked for
-_Need: TypeAlias = tuple[Profile, Registry, ContextSpec]
+_Need: TypeAlias = tuple[Profile, SlotRegistry, ContextSpec]
 
 _SHARE = 1 / 2  # of a budget of recall, for what is known of the user, at most
 _MOST_SENTENCES = 500  # of who somebody is that a request is compared with, the latest
@@ -164,7 +164,7 @@ class Injection:
         stated = check_text(purpose, "a purpose")
         asks = check_text(agent, "the name of an agent")
         vector = self._vector(text)
-        request = Request(
+        request = AgentRequest(
             text,
             vector=vector,
             embedder=self._engine.embedder.name if self._engine.embedder is not None else "",
@@ -194,7 +194,7 @@ class Injection:
             return None
 
     def _similar(
-        self, vector: Floats | None, profile: Profile, slots: Registry
+        self, vector: Floats | None, profile: Profile, slots: SlotRegistry
     ) -> dict[str, float]:
         if vector is None or self._engine.embedder is None:
             return {}
@@ -206,7 +206,7 @@ class Injection:
             return {}
 
     def _near(
-        self, vector: Floats | None, profile: Profile, slots: Registry, spec: ContextSpec
+        self, vector: Floats | None, profile: Profile, slots: SlotRegistry, spec: ContextSpec
     ) -> dict[str, float]:
         """How near the query is to sentences of who the person is, and to wishes for answers."""
         rules = rules_for(profile, spec)
@@ -253,7 +253,7 @@ def _check_tokens(budget: int) -> int:
 
 
 def _allowed_values(
-    profile: Profile, slots: Registry, spec: ContextSpec
+    profile: Profile, slots: SlotRegistry, spec: ContextSpec
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """The values that may be given, by slot: those that could hurt, and the others."""
     rules, relevance = rules_for(profile, spec), Relevance(spec.query)

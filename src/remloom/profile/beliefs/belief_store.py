@@ -39,7 +39,7 @@ from ..evidence.evidence import (
     key_prefix,
     value_key,
 )
-from ..slots.registry import Registry
+from ..slots.registry import SlotRegistry
 from ..slots.slot import EXTRAS, Slot
 from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, view
 from .profile import Profile
@@ -61,7 +61,7 @@ LookUp: TypeAlias = Callable[[str], list[Piece]]
 _FRESH = timedelta(seconds=30)
 
 
-class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BeliefMark(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the user decided about a belief; it stays when its evidence goes."""
 
     pinned: bool = False  # always given
@@ -87,7 +87,7 @@ class _Read(Struct, frozen=True):
     marks: Entries
     evidence: int  # pieces
     version: str  # of the constants and slots
-    slots: Registry
+    slots: SlotRegistry
     at: datetime
     beliefs: tuple[Belief, ...] = ()
 
@@ -104,7 +104,7 @@ _last_read: WeakKeyDictionary[Store, dict[str, _Read]] = WeakKeyDictionary()
 class BeliefStore:
     """What is believed in one store, of the slots that can be known there."""
 
-    def __init__(self, store: Store, slots: Registry, constants: Constants) -> None:
+    def __init__(self, store: Store, slots: SlotRegistry, constants: Constants) -> None:
         self._store = store
         self.slots = slots
         self._constants = constants
@@ -131,7 +131,11 @@ class BeliefStore:
         return Profile(subject=subject, as_of=as_of or datetime.now(UTC), beliefs=beliefs)
 
     def _viewed(
-        self, subject: str, folds: Mapping[str, Fold], marks: Mapping[str, Mark], now: datetime
+        self,
+        subject: str,
+        folds: Mapping[str, Fold],
+        marks: Mapping[str, BeliefMark],
+        now: datetime,
     ) -> list[Belief]:
         beliefs = []
         for key, folded in folds.items():
@@ -163,7 +167,7 @@ class BeliefStore:
                 names.append(from_record(record).subject)
         return sorted(names)
 
-    def marks(self, subject: str) -> dict[str, Mark]:
+    def marks(self, subject: str) -> dict[str, BeliefMark]:
         """What the user decided about beliefs, by the key of the belief."""
         prefix = f"{key_of_subject(subject)}/"
         return _marks_of(self._store.kv.list(MARK, KeyRange(prefix=prefix)))
@@ -444,5 +448,5 @@ def _of(pieces: Mapping[str, list[Piece]]) -> LookUp:
     return lambda key: pieces.get(key, [])
 
 
-def _marks_of(entries: Iterable[Entry]) -> dict[str, Mark]:
-    return {entry.key: msgspec.json.decode(entry.value, type=Mark) for entry in entries}
+def _marks_of(entries: Iterable[Entry]) -> dict[str, BeliefMark]:
+    return {entry.key: msgspec.json.decode(entry.value, type=BeliefMark) for entry in entries}

@@ -33,10 +33,10 @@ from ..evidence.evidence import (
     value_key,
 )
 from ..evidence.passages import SEEN, UNHEARD, check_name
-from ..slots.registry import OWN_SLOT, Registry, own_slots, slot_entry
+from ..slots.registry import OWN_SLOT, SlotRegistry, own_slots, slot_entry
 from ..slots.slot import EXTRAS, Hub, Slot
 from .belief import Belief
-from .belief_store import MARK, BeliefStore, Mark
+from .belief_store import MARK, BeliefMark, BeliefStore
 from .learning import CONSTANTS, OUTCOME
 from .profile import Explanation, Profile
 from .reliability import Outcome
@@ -73,7 +73,7 @@ class Bundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     exported_at: datetime
     evidence: tuple[Evidence, ...] = ()
     slots: tuple[Slot, ...] = ()
-    marks: dict[str, Mark] = {}
+    marks: dict[str, BeliefMark] = {}
     answers: dict[str, Outcome] = {}
 
 
@@ -140,7 +140,7 @@ class Import:
         ConflictError: the memory has another slot of the same name.
     """
 
-    def __init__(self, bundle: Bundle, store: Store, slots: Registry) -> None:
+    def __init__(self, bundle: Bundle, store: Store, slots: SlotRegistry) -> None:
         self._bundle = bundle
         self._store = store
         self._now = datetime.now(UTC)
@@ -160,23 +160,26 @@ class Import:
         answers = self._bundle.answers
         return {key: one for key, one in answers.items() if not self._store.kv.get(OUTCOME, key)}
 
-    def entries(self, marks: Mapping[str, Mark]) -> Iterator[Entry]:
+    def entries(self, marks: Mapping[str, BeliefMark]) -> Iterator[Entry]:
         """What is written besides evidence; what is pinned, hidden or forgotten in either is so."""
         for slot in self.new_slots:
             yield slot_entry(slot)
         for key, outcome in self.new_answers.items():
             yield Entry(OUTCOME, key, msgspec.json.encode(outcome))
         for key, mark in self._bundle.marks.items():
-            yield Entry(MARK, key, msgspec.json.encode(_merged(mark, marks.get(key, Mark()))))
+            yield Entry(MARK, key, msgspec.json.encode(_merged(mark, marks.get(key, BeliefMark()))))
 
-    def not_forgotten(self, beliefs: BeliefStore, marks: Mapping[str, Mark]) -> list[Evidence]:
+    def not_forgotten(
+        self, beliefs: BeliefStore, marks: Mapping[str, BeliefMark]
+    ) -> list[Evidence]:
         """The evidence but for edits of before the user forgot the belief in this memory."""
         return [
             one
             for one in self.evidence
             if one.authority != "edit"
             or not any(
-                (deleted := marks.get(key, Mark()).deleted_at) is not None and one.at <= deleted
+                (deleted := marks.get(key, BeliefMark()).deleted_at) is not None
+                and one.at <= deleted
                 for key in (beliefs.key_of(one), beliefs.key_of_value(one))
             )
         ]
@@ -310,9 +313,9 @@ def _new_slots(slots: Iterable[Slot], store: Store) -> Iterator[Slot]:
             )
 
 
-def _merged(first: Mark, second: Mark) -> Mark:
+def _merged(first: BeliefMark, second: BeliefMark) -> BeliefMark:
     deleted = [mark.deleted_at for mark in (first, second) if mark.deleted_at is not None]
-    return Mark(
+    return BeliefMark(
         pinned=first.pinned or second.pinned,
         hidden=first.hidden or second.hidden,
         deleted_at=max(deleted, default=None),

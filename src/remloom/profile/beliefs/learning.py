@@ -12,7 +12,7 @@ from ...kv import Entry
 from ...store.contract import Reads, Store
 from ...store.rules.record_ids import new_id
 from ..evidence.evidence import BY_HAND
-from ..slots.registry import Registry
+from ..slots.registry import SlotRegistry
 from ..slots.slot import Slot
 from .belief import Belief, Piece
 from .belief_store import BeliefStore
@@ -65,7 +65,7 @@ def constants_of(reads: Reads) -> Constants:
     return kept.constants if kept is not None else Constants()
 
 
-def relearn(store: Store, beliefs: BeliefStore, slots: Registry) -> None:
+def relearn(store: Store, beliefs: BeliefStore, slots: SlotRegistry) -> None:
     """Learn the constants again from the user's answers, if there are some more than last time.
 
     Also if there are fewer: an answer that was taken back teaches nothing.

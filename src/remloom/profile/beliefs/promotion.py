@@ -23,10 +23,10 @@ from ...runs.write_plan import EntryKey
 from ...store.contract import Store
 from ..evidence.claim import Value
 from ..evidence.evidence import EVIDENCE, Evidence, derived, value_key
-from ..slots.registry import Registry, own_slots, slot_entry
+from ..slots.registry import SlotRegistry, own_slots, slot_entry
 from ..slots.slot import EXTRAS, Slot
 from .belief import Piece
-from .belief_store import BELIEF, MARK, BeliefStore, Mark
+from .belief_store import BELIEF, MARK, BeliefMark, BeliefStore
 
 ENOUGH = 3  # independent pieces of evidence, as many as make a belief established
 _MANY = 3  # values, from which on an extra looks like a list
@@ -49,7 +49,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     pieces: int
 
 
-def candidates(beliefs: BeliefStore, slots: Registry) -> list[Candidate]:
+def candidates(beliefs: BeliefStore, slots: SlotRegistry) -> list[Candidate]:
     """The extras of anybody that could be slots, those with most evidence first."""
     by_extra: defaultdict[str, list[Piece]] = defaultdict(list)
     for pieces in beliefs.pieces().values():
@@ -94,7 +94,7 @@ def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
         ) from error
 
 
-def check_change(slot: Slot, beliefs: BeliefStore, before: Registry) -> None:
+def check_change(slot: Slot, beliefs: BeliefStore, before: SlotRegistry) -> None:
     """Refuse to make a list of a slot that has evidence, or something else of a list: the
     evidence would belong to other beliefs than it is placed under."""
     known = before.slots.get(slot.id)
@@ -111,7 +111,7 @@ class Promotion:
     """What an extra's promotion writes, where `slots` can be known afterwards."""
 
     def __init__(
-        self, store: Store, extra: Slot, slot: Slot, *, slots: Registry, beliefs: BeliefStore
+        self, store: Store, extra: Slot, slot: Slot, *, slots: SlotRegistry, beliefs: BeliefStore
     ) -> None:
         self._store = store
         self._slot = slot
@@ -148,9 +148,9 @@ class Promotion:
         values = (old.value,) if old.value == "" else self._slots.items(self._slot, old.value)
         return [derived(old, self._slot.id, value) for value in values]
 
-    def _mark(self, key: str) -> Mark | None:
+    def _mark(self, key: str) -> BeliefMark | None:
         entry = self._store.kv.get(MARK, key)
-        return msgspec.json.decode(entry.value, type=Mark) if entry is not None else None
+        return msgspec.json.decode(entry.value, type=BeliefMark) if entry is not None else None
 
 
 def _kind(values: tuple[Value, ...]) -> str:

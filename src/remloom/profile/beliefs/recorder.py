@@ -13,7 +13,7 @@ from ...runs.write_plan import EntryKey
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ..evidence.evidence import STAGED, Evidence, is_only_secret, mask_evidence, to_record
-from .belief_store import MARK, BeliefStore, Mark
+from .belief_store import MARK, BeliefMark, BeliefStore
 
 _ATTEMPTS = 20  # of a write, while the user deletes beliefs that it is about
 
@@ -162,5 +162,5 @@ class Recorder:
         if not evidence.slot or evidence.authority == "edit":
             return False
         stored = [mark for key in self._keys_of(evidence) if (mark := marks[key]) is not None]
-        times = [msgspec.json.decode(mark.value, type=Mark).deleted_at for mark in stored]
+        times = [msgspec.json.decode(mark.value, type=BeliefMark).deleted_at for mark in stored]
         return any(time is not None and evidence.at <= time for time in times)

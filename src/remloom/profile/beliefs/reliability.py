@@ -69,19 +69,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Exposure(Struct, frozen=True, kw_only=True):
-    """For how long a slot was watched, and how often its value changed.
-
-    Args:
-        stability: the class of the slot.
-        days: from its first evidence to its last.
-        changes: how often its value changed in that time.
-        hazard: what was expected, in changes per day: `hazard_of` the slot's half-life.
-    """
+    """For how long a slot was watched, and how often its value changed."""
 
     stability: Stability
-    days: float
+    days: float  # from its first evidence to its last
     changes: int
-    hazard: float
+    hazard: float  # what was expected, in changes per day
 
 
 class Reliability(Struct, frozen=True, kw_only=True):
@@ -287,19 +280,12 @@ def _answers(outcomes: Iterable[Outcome]) -> list[Answer]:
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
-    """A curve that never falls, from the filter's probability to how often it was right.
+    """A curve that never falls, from the filter's probability to how often it was right."""
 
-    Args:
-        knots: its points, by probability; between them it is straight, outside them level.
-        answers: how many it was learned from.
-        brier: the mean squared error of answers that were held out, with it.
-        raw_brier: the same without it.
-    """
-
-    knots: tuple[Knot, ...]
-    answers: int
-    brier: float
-    raw_brier: float
+    knots: tuple[Knot, ...]  # by probability; between them it is straight, outside them level
+    answers: int  # that it was learned from
+    brier: float  # mean squared error of answers that were held out, with it
+    raw_brier: float  # the same without it
 
     def apply(self, probability: float) -> float:
         """Return how often what had this probability was right."""

@@ -19,7 +19,7 @@ from ...text.sentences import approximate_token_ends
 from ..beliefs.belief import Belief
 from ..beliefs.profile import Profile, changes, within
 from ..evidence.evidence import ME
-from ..slots.registry import Registry
+from ..slots.registry import SlotRegistry
 from ..slots.slot import OWN_WORDS, Slot
 from .context_line import (
     ContextLine,
@@ -104,34 +104,20 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
 
 
 class ContextSpec(Struct, frozen=True, kw_only=True):
-    """What a context is for.
+    """What a context is for."""
 
-    Args:
-        query: what the agent is asked; empty: nothing yet.
-        purpose: see `Purpose`.
-        is_given: whether the caller gave the purpose; else it was guessed from the query.
-        personal: what of who the user is may be given; see `Request.personal`.
-        extent: how much of what is known the query asks for.
-        scopes: what holds in these counts before what holds everywhere.
-        budget_tokens: of the text, at most.
-        safety_tokens: of the text as long as only what could hurt is in it, on one line a slot;
-            default the budget.
-        similar: the cosine of the query to slots, by id.
-        near: how near the query is to sentences of who the user is; see `nearness`.
-        count_tokens: of the model that will read it; default an estimate that errs towards too
-            many.
-    """
-
-    query: str = ""
+    query: str = ""  # what the agent is asked; empty: nothing yet
     purpose: Purpose = "general"
-    is_given: bool = False
+    is_given: bool = False  # by the caller; else the purpose was guessed from the query
     personal: Personal = "near"
     extent: Extent = "some"
-    scopes: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()  # what holds in these counts before what holds everywhere
     budget_tokens: int = CONTEXT_TOKENS
+    # as long as only what could hurt is in the text, on one line a slot; 0: the budget
     safety_tokens: int = 0
-    similar: dict[str, float] = {}
-    near: dict[str, float] = {}
+    similar: dict[str, float] = {}  # the cosine of the query to slots, by id
+    near: dict[str, float] = {}  # of the query to sentences of who the user is; see `nearness`
+    # of the model that will read it; None: an estimate that errs towards too many
     count_tokens: Callable[[str], int] | None = None
 
 
@@ -151,7 +137,7 @@ class _LineCandidate(Struct, frozen=True):
         return self.write_short is not None
 
 
-def build_context(profile: Profile, slots: Registry, spec: ContextSpec) -> ProfileContext:
+def build_context(profile: Profile, slots: SlotRegistry, spec: ContextSpec) -> ProfileContext:
     """Choose what is given of a profile, and write it."""
     choice = _Choice(profile, slots, spec)
     page = _Page(profile.subject, spec)
@@ -162,7 +148,7 @@ def build_context(profile: Profile, slots: Registry, spec: ContextSpec) -> Profi
 class _Choice:
     """Chooses the lines of a context, without regard to the budget."""
 
-    def __init__(self, profile: Profile, slots: Registry, spec: ContextSpec) -> None:
+    def __init__(self, profile: Profile, slots: SlotRegistry, spec: ContextSpec) -> None:
         self._profile = profile
         self._slots = slots
         self._spec = spec
@@ -490,7 +476,7 @@ def _foot(left_out: int, safety: int) -> str:
     return f"(no room for {left_out} more{warning})\n"
 
 
-def beliefs_for(profile: Profile, slots: Registry, scopes: Sequence[str]) -> list[Belief]:
+def beliefs_for(profile: Profile, slots: SlotRegistry, scopes: Sequence[str]) -> list[Belief]:
     """What holds in these scopes; what could hurt, wherever it was said."""
     chosen = within(profile, scopes)
     ids = {belief.id for belief in chosen}
@@ -510,7 +496,7 @@ def rules_for(profile: Profile, spec: ContextSpec) -> UsageRules:
     )
 
 
-def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:
+def likes_of(profile: Profile, slots: SlotRegistry, spec: ContextSpec) -> dict[str, float]:
     """What somebody likes (1) and dislikes (-1), as far as it may be used for this purpose."""
     rules = rules_for(profile, spec)
     likes: dict[str, float] = {}

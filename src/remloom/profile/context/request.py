@@ -107,7 +107,7 @@ _ACTING: frozenset[Purpose] = frozenset(("tools", "risk", "security"))
 _GUESSED = ("observed", "inferred")  # not said by the user
 
 
-class Request:
+class AgentRequest:
     """What an agent is asked, read by its words and, with a vector by this embedder, by its
     meaning; it may ask for what is known of somebody else."""
 
@@ -128,9 +128,9 @@ class Request:
     def purpose(self) -> Purpose:
         """What is to be given is for this.
 
-        >>> Request("Write a letter to my landlord").purpose
+        >>> AgentRequest("Write a letter to my landlord").purpose
         'letter'
-        >>> Request("What should I cook tonight?").purpose
+        >>> AgentRequest("What should I cook tonight?").purpose
         'recommend'
         """
         if not self._query:
@@ -149,7 +149,7 @@ class Request:
     def extent(self) -> Extent:
         """How much of what is known is asked for.
 
-        >>> Request("What have you stored about me so far?").extent
+        >>> AgentRequest("What have you stored about me so far?").extent
         'most'
         """
         is_for_user = self._is_of_somebody or self.audience.label == "own"
@@ -161,7 +161,7 @@ class Request:
     def audience(self) -> Decision:
         """Whom the answer is for: own, others, public, or code, where it is for a program.
 
-        >>> Request("Write to my landlord that the heating is cold").audience.label
+        >>> AgentRequest("Write to my landlord that the heating is cold").audience.label
         'others'
         """
         return self._decided("audience")
@@ -170,7 +170,7 @@ class Request:
     def task(self) -> Decision:
         """What is to be done: security, risk (what cannot be undone), persuade, tools, or other.
 
-        >>> Request("Delete all my photos of the last year").task.label
+        >>> AgentRequest("Delete all my photos of the last year").task.label
         'risk'
         """
         return self._decided("task")
@@ -179,11 +179,11 @@ class Request:
     def personal(self) -> Personal:
         """What of who the user is may be given.
 
-        >>> Request("What shall I cook tonight?").personal
+        >>> AgentRequest("What shall I cook tonight?").personal
         'near'
-        >>> Request("What are my hobbies?").personal
+        >>> AgentRequest("What are my hobbies?").personal
         'named'
-        >>> Request("Write a speech for my brother's wedding").personal
+        >>> AgentRequest("Write a speech for my brother's wedding").personal
         'nothing'
         """
         return self.personal_for(is_given=False)
@@ -204,9 +204,9 @@ class Request:
     def depends_on_user(self) -> bool:
         """Whether another user would be answered otherwise.
 
-        >>> Request("What shall I cook tonight?").depends_on_user
+        >>> AgentRequest("What shall I cook tonight?").depends_on_user
         True
-        >>> Request("At how many degrees does egg white set?").depends_on_user
+        >>> AgentRequest("At how many degrees does egg white set?").depends_on_user
         False
         """
         return not self._query or self._decided("bearing").label == "personal"

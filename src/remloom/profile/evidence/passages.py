@@ -102,7 +102,7 @@ class Unseen(Struct, frozen=True):
     upto: int
 
 
-def unseen(store: Store, settings: Settings, extractor: str, since: Watermark) -> Unseen:
+def unseen(store: Store, settings: Settings, extractor: str, since: ScanPosition) -> Unseen:
     """Find the passages that this extractor has not looked at; without a name, all passages."""
     found: list[tuple[datetime, int, str]] = []
     numbers: dict[str, int] = {}
@@ -169,7 +169,7 @@ def _spoken_at(record: Resource) -> datetime:
     return record.starts_at or record.created_at or _EARLIEST
 
 
-class Watermark(Struct, frozen=True, array_like=True):
+class ScanPosition(Struct, frozen=True, array_like=True):
     """How far an extractor has looked through the texts of a store.
 
     Args:
@@ -183,18 +183,18 @@ class Watermark(Struct, frozen=True, array_like=True):
     rollbacks: int = 0
 
 
-def read_watermark(store: Store, extractor: str, *, from_start: bool = False) -> Watermark:
+def read_position(store: Store, extractor: str, *, from_start: bool = False) -> ScanPosition:
     """The watermark that counts; the lowest if there is none, or a run was rolled back since."""
     rollbacks = last_rollback_version(store)
     entry = store.kv.get(TEXT_NUMBERS, f"profile/{extractor}")
     if entry is not None and not from_start:
-        stored = msgspec.json.decode(entry.value, type=Watermark)
+        stored = msgspec.json.decode(entry.value, type=ScanPosition)
         if stored.rollbacks == rollbacks:
             return stored
-    return Watermark(rollbacks=rollbacks)
+    return ScanPosition(rollbacks=rollbacks)
 
 
-def texts_since(store: Store, mark: Watermark) -> Iterator[tuple[int, Record]]:
+def texts_since(store: Store, mark: ScanPosition) -> Iterator[tuple[int, Record]]:
     """Yield the records with a text that are new since a watermark, or still open, each once and
     with the number of its text; 0 for those that are open.
     """
@@ -212,8 +212,8 @@ def texts_since(store: Store, mark: Watermark) -> Iterator[tuple[int, Record]]:
         after = texts[-1][0]
 
 
-def write_watermark(
-    store: Store, extractor: str, mark: Watermark, upto: int, waiting: Mapping[str, int]
+def write_position(
+    store: Store, extractor: str, mark: ScanPosition, upto: int, waiting: Mapping[str, int]
 ) -> None:
     """Move a watermark to the last text that was looked through, but for passages that were not
     looked at: `waiting` has the numbers of their texts, as of `texts_since`, by id."""

@@ -28,7 +28,7 @@ from .rule_extraction import RULES, extract_by_rules
 from .rules.clauses import clauses
 from .rules.lexicon import item_spans
 from .rules.passage import HIDDEN, own_words
-from .scan import Extracted, Found
+from .scan import Extracted, FoundClaim
 
 if TYPE_CHECKING:
     from ...embed.contract import Floats
@@ -169,7 +169,7 @@ class Hearing:
 
     def _hurtful(
         self, listings: Iterable[_Listing], vectors: Mapping[str, Floats]
-    ) -> Iterator[Found]:
+    ) -> Iterator[FoundClaim]:
         """What could hurt, beside what a rule reads: of "I'm vegan and allergic to nuts", the nuts.
 
         So short a part may be misunderstood: it is only a hint, and only of a clause that is the
@@ -190,7 +190,7 @@ class Hearing:
 
     def _judge(
         self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats]
-    ) -> Iterator[Found]:
+    ) -> Iterator[FoundClaim]:
         for candidate in candidates:
             if not self._lasts(candidate, vectors):
                 continue
@@ -221,14 +221,14 @@ class Hearing:
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
-def _verbatim(passage: Passage, span: Span, slot: str, *, confident: bool) -> Found:
+def _verbatim(passage: Passage, span: Span, slot: str, *, confident: bool) -> FoundClaim:
     words = passage.record.content[slice(*span)]
     claim = Claim(key=slot, value=words, quote=words, span=span, confident=confident)
-    return Found(passage, claim)
+    return FoundClaim(passage, claim)
 
 
-def _listings(ruled: Sequence[Found], own: Mapping[str, str]) -> Iterator[_Listing]:
-    by_clause: dict[tuple[str, Span], list[Found]] = {}
+def _listings(ruled: Sequence[FoundClaim], own: Mapping[str, str]) -> Iterator[_Listing]:
+    by_clause: dict[tuple[str, Span], list[FoundClaim]] = {}
     for found in ruled:
         by_clause.setdefault((found.passage.record.id, found.claim.span), []).append(found)
     for (id, (start, end)), claims in by_clause.items():

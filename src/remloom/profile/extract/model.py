@@ -27,7 +27,7 @@ from ...text.sentences import count_words, middle
 from ..evidence.claim import Claim, Polarity, check_scope
 from ..evidence.passages import Passage
 from ..slots.slot_names import identifier
-from .scan import Extracted, Found
+from .scan import Extracted, FoundClaim
 
 if TYPE_CHECKING:
     from ...llm import LLM
@@ -106,7 +106,7 @@ class ModelExtractor:
         left over.
         """
         pieces = list(self._pieces(passages))
-        found: list[Found] = []
+        found: list[FoundClaim] = []
         failed: list[tuple[Passage, Exception]] = []
         left: list[Passage] = []
         spent: BudgetError | None = None
@@ -177,7 +177,7 @@ class ModelExtractor:
         turns.sort(key=lambda turn: (_record(turn).ordinal, _record(turn).id))
         return _Piece(tuple(turns))
 
-    def _checked(self, piece: _Piece, drafts: Sequence[ClaimDraft]) -> Iterator[Found]:
+    def _checked(self, piece: _Piece, drafts: Sequence[ClaimDraft]) -> Iterator[FoundClaim]:
         """The claims that hold against the turns; the others are counted."""
         for draft in drafts:
             turn = piece.turns[draft.message - 1] if 0 < draft.message <= len(piece.turns) else None
@@ -187,7 +187,7 @@ class ModelExtractor:
             elif not _is_sound(draft):
                 self._writer.count(unusable=1)
             else:
-                yield Found(turn, _claim(draft, turn.record.content, span))
+                yield FoundClaim(turn, _claim(draft, turn.record.content, span))
 
 
 def _record(turn: Passage | Resource) -> Resource:

@@ -21,7 +21,7 @@ from ..evidence.claim import Claim
 from ..evidence.evidence import value_key
 from ..evidence.passages import Passage
 from .rules import extract
-from .scan import Extracted, Found
+from .scan import Extracted, FoundClaim
 
 RULES = "rules"  # the name of this extractor
 _ENOUGH = 3  # items kept under a word
@@ -53,7 +53,7 @@ def _meanings() -> _Meanings:
 
 def extract_by_rules(passages: Sequence[Passage]) -> Extracted:
     """Find what passages say of their subject, by rule."""
-    found = [Found(passage, claim) for passage in passages for claim in _claims_of(passage)]
+    found = [FoundClaim(passage, claim) for passage in passages for claim in _claims_of(passage)]
     return Extracted(tuple(found))
 
 

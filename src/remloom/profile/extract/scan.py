@@ -35,13 +35,13 @@ from ..evidence.passages import (
     key_prefixes,
     mask_passages,
     passage_of,
-    read_watermark,
+    read_position,
     seen_entry,
     unheard_entry,
     unseen,
-    write_watermark,
+    write_position,
 )
-from ..slots.registry import Registry
+from ..slots.registry import SlotRegistry
 from ..slots.slot import Slot
 
 KIND = "observe"  # of the runs
@@ -51,7 +51,7 @@ _CALLS = "calls"  # detail of a failed passage: those that failed, told by one p
 _TOGETHER = 64  # passages that are looked at, and written, at once
 
 
-class Found(Struct, frozen=True):
+class FoundClaim(Struct, frozen=True):
     """A claim, and the passage that it stands in."""
 
     passage: Passage
@@ -71,7 +71,7 @@ class Extracted(Struct, frozen=True):
             is stored of that stays.
     """
 
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundClaim, ...] = ()
     failed: tuple[tuple[Passage, Exception], ...] = ()
     left: tuple[Passage, ...] = ()
     spent: BudgetError | None = None
@@ -118,7 +118,7 @@ class Scanner:
         *,
         extract: Extract,
         extractor: str,
-        slots: Registry,
+        slots: SlotRegistry,
         settings: Settings,
         stages: bool = False,
         from_start: bool = False,
@@ -146,7 +146,7 @@ class Scanner:
         # rule nothing fails
         failed = failed_in(self._store, self._writer.id) if self._stages else []
         tried = {item.item for item in failed}
-        since = read_watermark(self._store, self._extractor, from_start=self._from_start)
+        since = read_position(self._store, self._extractor, from_start=self._from_start)
         found = unseen(self._store, self._settings, extractor, since)
         self._waiting = found.numbers
         ids = [id for id in found.ids if id not in tried][:limit]
@@ -155,7 +155,7 @@ class Scanner:
         finally:
             self._recorder.refresh()
             if not self._writer.is_dry:
-                write_watermark(self._store, self._extractor, since, found.upto, self._waiting)
+                write_position(self._store, self._extractor, since, found.upto, self._waiting)
 
     def _look_at_all(self, ids: Sequence[str], progress: Progress | None) -> None:
         done = 0
@@ -264,7 +264,7 @@ class Scanner:
         raise changed
 
     def _evidence(
-        self, found: Found, original: Passage, masked: MaskedPassages
+        self, found: FoundClaim, original: Passage, masked: MaskedPassages
     ) -> Iterator[Evidence]:
         """The evidence that a claim is; none if only the user may say that, it is only a secret,
         or its scope is none."""

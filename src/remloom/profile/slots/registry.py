@@ -21,7 +21,7 @@ from .values import canonical, split_items
 OWN_SLOT = "profile.slot"  # namespace of the entries
 
 
-class Registry:
+class SlotRegistry:
     """The slots that a memory knows: those of the data file, and the tenant's own.
 
     Raises:
@@ -134,7 +134,7 @@ class Registry:
         items = (canonical(known, item) for item in split_items(known, value))
         return tuple(dict.fromkeys(items))
 
-    def with_slots(self, rows: Iterable[Slot | Mapping[str, Any]]) -> Registry:
+    def with_slots(self, rows: Iterable[Slot | Mapping[str, Any]]) -> SlotRegistry:
         """Return a registry with a tenant's own slots besides these.
 
         Args:
@@ -151,7 +151,7 @@ class Registry:
                     f"{slot.id!r} is where what no slot is for is kept",
                     remedy="give the slot a path of its own",
                 )
-        return Registry([*self, *added], sensitive_words=self._sensitive_words)
+        return SlotRegistry([*self, *added], sensitive_words=self._sensitive_words)
 
     @property
     def standing(self) -> tuple[Slot, ...]:
@@ -174,7 +174,7 @@ class Registry:
 
 
 @cache
-def registry() -> Registry:
+def registry() -> SlotRegistry:
     """The slots of the data file."""
     text = files(__package__).joinpath("slots.toml").read_text("utf-8")
     file = msgspec.toml.decode(text)
@@ -183,7 +183,7 @@ def registry() -> Registry:
         # they stand by the value that they are for
         synonyms = row.get("synonyms", {}).items()
         row["synonyms"] = {synonym: value for value, all in synonyms for synonym in all}
-    return Registry(map(_slot_of, rows), sensitive_words=file["sensitive"])
+    return SlotRegistry(map(_slot_of, rows), sensitive_words=file["sensitive"])
 
 
 def _slot_of(row: Mapping[str, Any]) -> Slot:
@@ -221,13 +221,13 @@ def own_slots(reads: Reads) -> list[Slot]:
     return [_decoded(entry.value) for entry in reads.kv.list(OWN_SLOT)]
 
 
-def registry_of(reads: Reads) -> Registry:
+def registry_of(reads: Reads) -> SlotRegistry:
     """The slots of a memory: one object as long as they are the same."""
     own = tuple(entry.value for entry in reads.kv.list(OWN_SLOT))
     return _with_own(own) if own else registry()
 
 
-def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Registry, Slot]:
+def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[SlotRegistry, Slot]:
     """The slots of a memory with one more, or with one defined again; and that slot, checked."""
     id = slot.id if isinstance(slot, Slot) else str(slot.get("id", ""))
     slots = registry().with_slots([*(one for one in own if one.id != id), slot])
@@ -239,7 +239,7 @@ def slot_entry(slot: Slot) -> Entry:
 
 
 @lru_cache(maxsize=64)
-def _with_own(own: tuple[bytes, ...]) -> Registry:
+def _with_own(own: tuple[bytes, ...]) -> SlotRegistry:
     return registry().with_slots(map(_decoded, own))
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ... import labels
-from ...heads.differences import Comparison, Part, compare, content_words, differences
+from ...heads.differences import Comparison, Difference, compare, content_words, differences
 from ...heads.head import Decision, head
 from ...llm.prompts import hint
 from ...text.analysis import terms
@@ -263,20 +263,20 @@ def _reason(claim: str, lines: str) -> str:
     return "it may not follow from the lines"
 
 
-def _mendable(compared: Comparison) -> Iterator[Part]:
+def _mendable(compared: Comparison) -> Iterator[Difference]:
     for part in compared.parts[:_MOST_MENDED]:
         if len(part.words) <= _MOST_NAMED and len(part.instead) == part.left_out <= _MOST_NAMED:
             yield part
 
 
-def _lie_when_mended(compared: Comparison, part: Part, lines: str) -> float:
+def _lie_when_mended(compared: Comparison, part: Difference, lines: str) -> float:
     """How probable a lie is where a sentence has the words of the lines in place of its own."""
     words = compared.words
     mended = [*words[: part.start], *part.instead, *words[part.start + len(part.words) :]]
     return _lie(head("support").decide_by(differences(" ".join(mended), lines)))
 
 
-def _describe(part: Part, claim: str, lines: str) -> str:
+def _describe(part: Difference, claim: str, lines: str) -> str:
     claimed, written = _spelled(part.words, claim), _spelled(part.instead, lines)
     if not written:
         return f"it says {claimed!r}, and the lines do not"
