@@ -167,22 +167,21 @@ class Import:
         for key, outcome in self.new_answers.items():
             yield Entry(OUTCOME, key, msgspec.json.encode(outcome))
         for key, mark in self._bundle.marks.items():
-            yield Entry(MARK, key, msgspec.json.encode(_merged(mark, marks.get(key, BeliefMark()))))
+            merged = _merged(mark, marks.get(key, BeliefMark()))
+            yield Entry(MARK, key, msgspec.json.encode(merged))
 
     def not_forgotten(
         self, beliefs: BeliefStore, marks: Mapping[str, BeliefMark]
     ) -> list[Evidence]:
         """The evidence but for edits of before the user forgot the belief in this memory."""
-        return [
-            one
-            for one in self.evidence
-            if one.authority != "edit"
-            or not any(
-                (deleted := marks.get(key, BeliefMark()).deleted_at) is not None
-                and one.at <= deleted
-                for key in (beliefs.key_of(one), beliefs.key_of_value(one))
-            )
-        ]
+        kept = []
+        for one in self.evidence:
+            keys = (beliefs.key_of(one), beliefs.key_of_value(one))
+            deleted = [marks[key].deleted_at for key in keys if key in marks]
+            was_forgotten = any(at is not None and one.at <= at for at in deleted)
+            if one.authority != "edit" or not was_forgotten:
+                kept.append(one)
+        return kept
 
     def _check_subject(self) -> None:
         subject = self._bundle.subject

@@ -75,7 +75,7 @@ class Pipeline:
                 }
             )
         mappings: list[FieldMapping] = []
-        scanner = partial(
+        new_scanner = partial(
             Scanner,
             self._store,
             writer,
@@ -86,12 +86,12 @@ class Pipeline:
         )
         with self._calls(writer) as llm:
             if llm is None:
-                scanners = [scanner(extract=hearing, extractor=HEADS)]
+                scanners = [new_scanner(extract=hearing, extractor=HEADS)]
             else:
                 model = ModelExtractor(self._store, writer, llm)
                 scanners = [
-                    scanner(extract=extract_by_rules, extractor=RULES),
-                    scanner(extract=model, extractor=llm.name, stages=True),
+                    new_scanner(extract=extract_by_rules, extractor=RULES),
+                    new_scanner(extract=model, extractor=llm.name, stages=True),
                 ]
             for scanner in scanners:
                 scanner.run(limit=limit, progress=progress)
