@@ -26,7 +26,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...kv import Entries, Entry, KeyRange
-from ...model import Resource
 from ...store.batch import Batch
 from ...store.contract import Reads, Store
 from ..evidence.claim import Value
@@ -34,9 +33,9 @@ from ..evidence.evidence import (
     EVIDENCE,
     Evidence,
     belief_key,
-    from_record,
     key_of_subject,
     key_prefix,
+    stored_evidence,
     value_key,
 )
 from ..slots.registry import SlotRegistry
@@ -162,9 +161,7 @@ class BeliefStore:
         while entries := self._store.kv.list(EVIDENCE, KeyRange(after=after, limit=1)):
             person, _, _ = entries[0].key.partition("/")
             after = f"{person}0"  # "0" sorts right behind "/"
-            record = self._store.records.get("resources", entries[0].refs[0])
-            if isinstance(record, Resource):
-                names.append(from_record(record).subject)
+            names += [one.subject for one in stored_evidence(self._store, entries[0].refs)]
         return sorted(names)
 
     def marks(self, subject: str) -> dict[str, BeliefMark]:
@@ -180,8 +177,7 @@ class BeliefStore:
             if wider:
                 pieces += self._covering(belief, pieces, partial(self._pieces, self._store))
         pieces = sorted(pieces, key=lambda piece: (piece.at, piece.order, piece.id))
-        records = (self._store.records.get("resources", piece.id) for piece in pieces)
-        return [from_record(record) for record in records if isinstance(record, Resource)]
+        return stored_evidence(self._store, (piece.id for piece in pieces))
 
     def pieces_on(self, belief: str) -> list[Piece]:
         """What the fold needs of the evidence on a belief, in no order."""
@@ -197,14 +193,9 @@ class BeliefStore:
 
     def _origin(self, evidence: Evidence) -> str:
         """The id of the evidence that some was made of, directly or not; its own if of none."""
-        id, claim = evidence.id, evidence.claim
-        while claim:
-            record = self._store.records.get("resources", claim)
-            if not isinstance(record, Resource):
-                break
-            made_of = from_record(record)
-            id, claim = made_of.id, made_of.claim
-        return id
+        while made_of := stored_evidence(self._store, (evidence.claim,)):
+            (evidence,) = made_of
+        return evidence.id
 
     def forgettable(self, belief: str, value: Value | None = None) -> list[str]:
         """The ids of records that a belief, or one value of it, goes with: its evidence, or the
@@ -232,10 +223,7 @@ class BeliefStore:
         """The evidence in the slot of a belief: all that is made of one claim is in one slot."""
         person, _, rest = belief.partition("/")
         for pieces in self._all_pieces(self._store, f"{person}/{rest[:_SLOT_DIGITS]}").values():
-            for piece in pieces:
-                record = self._store.records.get("resources", piece.id)
-                if isinstance(record, Resource):
-                    yield from_record(record)
+            yield from stored_evidence(self._store, (piece.id for piece in pieces))
 
     # -- evidence ----------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from ...errors import ConflictError, InvalidInputError, RemloomError
 from ...kv import Entry, KeyRange
-from ...model import Resource
 from ...store.contract import Store
 from ..evidence.claim import Value, check_scope
 from ..evidence.evidence import (
@@ -28,8 +27,9 @@ from ..evidence.evidence import (
     LONGEST_QUOTE,
     STAGED,
     Evidence,
-    from_record,
     key_of_subject,
+    stored_evidence,
+    stored_resources,
     value_key,
 )
 from ..evidence.passages import SEEN, UNHEARD, check_name
@@ -257,8 +257,7 @@ class Import:
         return bool(id) and self._store.records.get("resources", id) is not None
 
     def _is_evidence(self, id: str) -> bool:
-        record = self._store.records.get("resources", id) if id else None
-        return isinstance(record, Resource) and record.kind == KIND
+        return any(one.kind == KIND for one in stored_resources(self._store, (id,)))
 
 
 def to_markdown(profile: Profile, explained: Sequence[Explanation]) -> str:
@@ -289,15 +288,14 @@ def _all_evidence(store: Store, subject: str) -> Iterator[Evidence]:
     seen: set[str] = set()
     while ids:
         id, _ = ids.popitem()
-        record = store.records.get("resources", id)
-        if id in seen or not isinstance(record, Resource):
+        if id in seen:
             continue
         seen.add(id)
-        evidence = from_record(record)
-        if value_key(evidence.subject) == value_key(subject):
-            yield evidence
-            if evidence.claim:
-                ids[evidence.claim] = None
+        for evidence in stored_evidence(store, (id,)):
+            if value_key(evidence.subject) == value_key(subject):
+                yield evidence
+                if evidence.claim:
+                    ids[evidence.claim] = None
 
 
 def _new_slots(slots: Iterable[Slot], store: Store) -> Iterator[Slot]:

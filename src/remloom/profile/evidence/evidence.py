@@ -202,6 +202,17 @@ def from_record(record: Resource) -> Evidence:
     return msgspec.convert(fields, Evidence)
 
 
+def stored_resources(reads: Reads, ids: Iterable[str]) -> list[Resource]:
+    """The resources of these ids that are there."""
+    records = (reads.records.get("resources", id) for id in ids if id)
+    return [record for record in records if isinstance(record, Resource)]
+
+
+def stored_evidence(reads: Reads, ids: Iterable[str]) -> list[Evidence]:
+    """The evidence of these ids that is there."""
+    return [from_record(record) for record in stored_resources(reads, ids)]
+
+
 def belief_key(person: str, slot: str, scope: str, item: Value | None = None) -> str:
     """The key of the belief that evidence bears on: no words can be read out of it. Of a list
     each item is a belief, and the empty item the list as a whole."""
@@ -250,8 +261,7 @@ def _digest(text: str) -> str:
 
 def staged(store: Reads) -> list[Evidence]:
     """The claims that wait, the oldest first."""
-    records = (store.records.get("resources", entry.key) for entry in store.kv.list(STAGED))
-    claims = [from_record(record) for record in records if isinstance(record, Resource)]
+    claims = stored_evidence(store, (entry.key for entry in store.kv.list(STAGED)))
     return sorted(claims, key=lambda claim: (claim.at, claim.id))
 
 
@@ -271,8 +281,8 @@ def is_due(store: Store, now: datetime) -> bool:
     if last := store.kv.get(*_LAST):
         since = msgspec.json.decode(last.value, type=dict[str, datetime])["at"]
     else:
-        waiting = (store.records.get("resources", id) for id in ids)
-        times = [one.created_at for one in waiting if isinstance(one, Resource) and one.created_at]
+        waiting = stored_resources(store, ids)
+        times = [one.created_at for one in waiting if one.created_at]
         since = min(times, default=now)
     # a clock that was set back must not make them wait for it to catch up
     return now - since >= LONGEST_WAIT or since > now
@@ -301,10 +311,8 @@ def is_only_secret(value: Value) -> bool:
 def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
     """Yield the ids of the evidence that was made of passages."""
     for passage in passages:
-        for id in reads.records.children(passage):
-            record = reads.records.get("resources", id)
-            if isinstance(record, Resource) and record.kind == KIND:
-                yield id
+        children = stored_resources(reads, reads.records.children(passage))
+        yield from (child.id for child in children if child.kind == KIND)
 
 
 def records_with(
@@ -312,11 +320,7 @@ def records_with(
 ) -> tuple[str, ...]:
     """List the ids of records that stay and still say what was forgotten: the passages that the
     evidence was found in, and what says one of the values; up to `MOST_MENTIONS`."""
-    passages = [
-        one.passage
-        for one in evidence
-        if one.passage and store.records.get("resources", one.passage) is not None
-    ]
+    passages = [one.id for one in stored_resources(store, (one.passage for one in evidence))]
     names = [value for value in values if isinstance(value, str) and value]
     found = dict.fromkeys((*passages, *find_mentions(store, names, will_be=dict.fromkeys(gone))))
     return tuple(islice((id for id in found if id not in gone), MOST_MENTIONS))

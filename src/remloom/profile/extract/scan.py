@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...engine.arguments import Progress
 from ...errors import BudgetError, ChangedError, GoneError, InvalidInputError
 from ...kv import Entry
-from ...model import ReadReport, Resource
+from ...model import ReadReport
 from ...runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
 from ...runs.run import Run
 from ...runs.writer import Writer
@@ -27,7 +27,7 @@ from ...store.contract import Store
 from ...store.rules.indexed_text import content_key
 from ..beliefs.recorder import Recorder
 from ..evidence.claim import Claim, FieldMapping, check_scope
-from ..evidence.evidence import Authority, Evidence, from_claim, is_only_secret
+from ..evidence.evidence import Authority, Evidence, from_claim, is_only_secret, stored_resources
 from ..evidence.passages import (
     UNHEARD,
     MaskedPassages,
@@ -161,14 +161,10 @@ class Scanner:
         done = 0
         for start in range(0, len(ids), _TOGETHER):
             some = ids[start : start + _TOGETHER]
-            records = [self._store.records.get("resources", id) for id in some]
-            passages = [
-                passage
-                for record in records
-                if isinstance(record, Resource)
-                and (passage := passage_of(record, self._settings)) is not None
-            ]
-            self.look_at(passages)
+            passages = (
+                passage_of(record, self._settings) for record in stored_resources(self._store, some)
+            )
+            self.look_at([passage for passage in passages if passage is not None])
             done += len(some)
             if progress is not None:
                 progress(done, len(ids))
@@ -178,18 +174,14 @@ class Scanner:
         masked = mask_passages(passages)
         originals = {passage.record.id: passage for passage in passages}
         extracted = self._extract(masked.passages)
-        unfinished = {passage.record.id for passage, _ in extracted.failed}
-        unfinished.update(passage.record.id for passage in extracted.left)
+        unfinished = [*(passage for passage, _ in extracted.failed), *extracted.left]
+        ids = originals.keys() - {passage.record.id for passage in unfinished}
         evidence = [
             one
             for found in extracted.found
             for one in self._evidence(found, originals[found.passage.record.id], masked)
         ]
-        seen = [
-            seen_entry(passage, self._extractor)
-            for passage in passages
-            if passage.record.id not in unfinished
-        ]
+        seen = [seen_entry(originals[id], self._extractor) for id in originals if id in ids]
         failures = list(self._failures(extracted.failed))
         new, looked_through = self._write(originals, evidence, seen, failures, extracted.unheard)
         for id in looked_through:
@@ -221,28 +213,23 @@ class Scanner:
         outdated: set[str] = set()
         ids = {ref for entry in (*seen, *failures) for ref in entry.refs}
         for _ in range(_ATTEMPTS):
-            stored = [self._store.records.get("resources", id) for id in ids]
             there = {
                 record.id: record.updated_at
-                for record in stored
-                if isinstance(record, Resource)
-                and record.id not in outdated
+                for record in stored_resources(self._store, ids)
+                if record.id not in outdated
                 and content_key(record) == content_key(passages[record.id].record)
             }
-            kept = [entry for entry in seen if there.keys() >= set(entry.refs)]
-            failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
-            done = [entry.refs[0] for entry in kept]
-            over = done if unheard is not None else []
+            kept = [entry for entry in (*seen, *failures) if there.keys() >= set(entry.refs)]
+            over: list[str] = []
+            if unheard is not None:
+                over = [entry.refs[0] for entry in seen if entry.refs[0] in there]
+                kept += [unheard_entry(passages[id], unheard[id]) for id in over if id in unheard]
             marked = list(key_prefixes(self._store, UNHEARD))
-            languages = unheard or {}
-            not_heard = [
-                unheard_entry(passages[id], languages[id]) for id in over if id in languages
-            ]
             try:
                 new = self._recorder.record(
                     there,
                     [one for one in evidence if one.passage in there],
-                    entries=[*kept, *failed, *not_heard],
+                    entries=kept,
                     deleted=[
                         *(failed_item_key(KIND, id) for id in over),
                         *((UNHEARD, f"{begin}/{id}") for begin in marked for id in over),
