@@ -137,9 +137,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def within(beliefs: Iterable[Belief], scope: str | Sequence[str]) -> list[Belief]:
-    """The beliefs that hold in these scopes: of each slot, those of the narrowest scope that has
-    any; what holds everywhere is the widest.
-    """
+    """The beliefs that hold in these scopes: of each slot, those of the narrowest that has any."""
     scopes = {scope} if isinstance(scope, str) else set(scope)
     scopes.add("")
     by_slot: dict[str, list[Belief]] = {}
@@ -148,17 +146,15 @@ def within(beliefs: Iterable[Belief], scope: str | Sequence[str]) -> list[Belief
             by_slot.setdefault(belief.slot, []).append(belief)
     chosen = []
     for some in by_slot.values():
-        narrowest = min(scope_rank(belief.scope) for belief in some)
-        chosen += [belief for belief in some if scope_rank(belief.scope) == narrowest]
+        narrowest = min(_width(belief.scope) for belief in some)
+        chosen += [belief for belief in some if _width(belief.scope) == narrowest]
     return chosen
 
 
-def scope_rank(scope: str) -> int:
+def _width(scope: str) -> int:
     """How wide a scope is: 0 for a session, then project, domain, and everywhere."""
-    for rank, kind in enumerate(_SPECIFIC):
-        if scope.startswith(kind):
-            return rank
-    return len(_SPECIFIC) if not scope else len(_SPECIFIC) - 1
+    ranks = (rank for rank, kind in enumerate(_SPECIFIC) if scope.startswith(kind))
+    return next(ranks, len(_SPECIFIC))
 
 
 def changes(beliefs: Iterable[Belief], since: datetime | None = None) -> list[Change]:

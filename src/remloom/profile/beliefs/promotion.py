@@ -22,11 +22,11 @@ from ...kv import Entry
 from ...runs.write_plan import EntryKey
 from ...store.contract import Store
 from ..evidence.claim import Value
-from ..evidence.evidence import EVIDENCE, Evidence, derived, value_key
+from ..evidence.evidence import EVIDENCE, derived, value_key
 from ..slots.registry import SlotRegistry, own_slots, slot_entry
 from ..slots.slot import EXTRAS, Slot
 from .belief import Piece
-from .belief_store import BELIEF, MARK, BeliefMark, BeliefStore
+from .belief_store import BELIEF, MARK, BeliefStore
 
 ENOUGH = 3  # independent pieces of evidence, as many as make a belief established
 _MANY = 3  # values, from which on an extra looks like a list
@@ -115,42 +115,30 @@ class Promotion:
     ) -> None:
         self._store = store
         self._slot = slot
-        self._slots = slots
         self._keys = beliefs.keys_in(extra.id)
-        self._before = {key: beliefs.evidence(key) for key in self._keys}
+        self._before = [(key, old) for key in self._keys for old in beliefs.evidence(key)]
+        self.rests_on = [old.id for _, old in self._before]
         self.evidence = tuple(
-            one for pieces in self._before.values() for old in pieces for one in self._made_of(old)
+            derived(old, slot.id, value)
+            for _, old in self._before
+            for value in (("",) if old.value == "" else slots.items(slot, old.value))
         )
 
     def entries(self, after: BeliefStore) -> Iterator[Entry]:
         """The slot, and what the user decided about the extra's beliefs, for the new ones."""
         if self._slot not in own_slots(self._store):
             yield slot_entry(self._slot)
-        marks = {key: mark for key in self._keys if (mark := self._mark(key)) is not None}
-        made_of = {old.id: key for key, pieces in self._before.items() for old in pieces}
+        made_of = {old.id: key for key, old in self._before}
         for one in self.evidence:
-            mark = marks.get(made_of[one.claim])
+            mark = self._store.kv.get(MARK, made_of[one.claim])
             if mark is not None:
-                yield Entry(MARK, after.key_of(one), msgspec.json.encode(mark))
-
-    @property
-    def rests_on(self) -> list[str]:
-        return [old.id for pieces in self._before.values() for old in pieces]
+                yield Entry(MARK, after.key_of(one), mark.value)
 
     @property
     def deleted(self) -> list[EntryKey]:
-        placed = [
-            (EVIDENCE, f"{key}/{old.id}") for key, pieces in self._before.items() for old in pieces
-        ]
+        """Where the evidence was placed before, with the folds that were kept of it."""
+        placed = [(EVIDENCE, f"{key}/{old.id}") for key, old in self._before]
         return [*placed, *((kind, key) for key in self._keys for kind in (BELIEF, MARK))]
-
-    def _made_of(self, old: Evidence) -> list[Evidence]:
-        values = (old.value,) if old.value == "" else self._slots.items(self._slot, old.value)
-        return [derived(old, self._slot.id, value) for value in values]
-
-    def _mark(self, key: str) -> BeliefMark | None:
-        entry = self._store.kv.get(MARK, key)
-        return msgspec.json.decode(entry.value, type=BeliefMark) if entry is not None else None
 
 
 def _kind(values: tuple[Value, ...]) -> str:

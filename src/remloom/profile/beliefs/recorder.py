@@ -83,7 +83,8 @@ class Recorder:
         """Write what is new; what the user deletes at this moment is looked at again."""
         written = {(entry.namespace, entry.key) for entry in entries}
         for _ in range(_ATTEMPTS):
-            stored = {key: self._store.kv.get(MARK, key) for key in self._keys(evidence)}
+            keys = {key for one in evidence for key in self._keys(one)}
+            stored = {key: self._store.kv.get(MARK, key) for key in keys}
             new, deleted_before = self._new(evidence, stored)
             versions = {
                 (MARK, key): mark.version if mark is not None else 0
@@ -112,13 +113,11 @@ class Recorder:
         stored = ((self._store.records.get(None, id), at) for id, at in passages.items())
         return any(record is None or record.updated_at != at for record, at in stored)
 
-    def _keys(self, evidence: Sequence[Evidence]) -> set[str]:
-        read = [one for one in evidence if one.slot and one.authority != "edit"]
-        return {key for one in read for key in self._keys_of(one)}
-
-    def _keys_of(self, evidence: Evidence) -> list[str]:
-        """The keys of its belief, of its value alone, and of what that was before it became a
-        slot."""
+    def _keys(self, evidence: Evidence) -> list[str]:
+        """The keys of the belief that what was read bears on, of its value alone, and of what that
+        was before it became a slot."""
+        if not evidence.slot or evidence.authority == "edit":
+            return []
         beliefs = self._beliefs
         return [
             beliefs.key_of(evidence),
@@ -159,8 +158,6 @@ class Recorder:
         return Entry(STAGED, evidence.id, b"{}", (evidence.id,))
 
     def _was_deleted(self, evidence: Evidence, marks: Mapping[str, Entry | None]) -> bool:
-        if not evidence.slot or evidence.authority == "edit":
-            return False
-        stored = [mark for key in self._keys_of(evidence) if (mark := marks[key]) is not None]
+        stored = [mark for key in self._keys(evidence) if (mark := marks[key]) is not None]
         times = [msgspec.json.decode(mark.value, type=BeliefMark).deleted_at for mark in stored]
         return any(time is not None and evidence.at <= time for time in times)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -74,7 +75,10 @@ class SlotRegistry:
         id = self._names.find(key)
         if id is not None:
             return self.slots[id]
-        return self._named_extra(key) if key.startswith(EXTRAS) else None
+        if key.startswith(EXTRAS):
+            with suppress(InvalidInputError):
+                return self.extra(key)  # noqa: S610 - no query of Django
+        return None
 
     def extra(self, key: str) -> Slot:
         """Make the slot `extras.<key>` for a key that no slot is for: any text, in soft identity.
@@ -101,12 +105,6 @@ class SlotRegistry:
             usage="soft",
             question=f"What should agents know of your {' '.join(words)}?",
         )
-
-    def _named_extra(self, id: str) -> Slot | None:
-        try:
-            return self.extra(id)  # noqa: S610 - no query of Django
-        except InvalidInputError:
-            return None
 
     def get_or_extra(self, name: str) -> Slot:
         """Return the slot of a name, or the extra of that key where there is none."""
@@ -165,12 +163,11 @@ class SlotRegistry:
                 "slot", name, shared, remedy=f"several end so, say which: {', '.join(shared)}"
             )
         nearest = self._names.within(name) or self._names.nearest(name)
+        remedy = "what no slot is for is called extras.<key>"
         # without a hint all of it is listed, which is too much to read
-        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
-        extra = "what no slot is for is called extras.<key>"
-        return UnknownNameError(
-            "slot", name, nearest, remedy="; ".join(filter(None, (hint, extra)))
-        )
+        if nearest:
+            remedy = f"did you mean {' or '.join(map(repr, nearest))}?; {remedy}"
+        return UnknownNameError("slot", name, nearest, remedy=remedy)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from ...errors import ConflictError, InvalidInputError
@@ -37,7 +37,7 @@ _GENERAL = frozenset(
 )
 _SHORTEST_TO_MEND = 6  # letters of a word in which a slip is mended
 _MOST_NAMED = 6  # slots of a group in a suggestion
-_NEAR = 70  # of 100: as like as this to be a suggestion
+_ALIKE = 70  # of 100: as like as this to be a suggestion
 
 # the words of a name, plain and sorted: "Names of pets" and "pet_name" are alike
 _Words: TypeAlias = tuple[str, ...]
@@ -77,7 +77,9 @@ class SlotNames:
             for name in (slot.id, slot.label, *slot.aliases):
                 self._add(name, slot)
         for slot in slots:
-            for end in _ends(slot.id):
+            parts = slot.id.split(".")
+            for start in range(1, len(parts)):
+                end = ".".join(parts[start:])
                 self._ends[key(end)].append(slot.id)
                 self._written[end] = None
             self._add_end(slot)
@@ -123,7 +125,7 @@ class SlotNames:
 
         form = _NO_WORD.sub(" ", name.casefold())[:_MAX_LENGTH]
         candidates = {each: _NO_WORD.sub(" ", each.casefold()) for each in self._written}
-        found = process.extract(form, candidates, scorer=fuzz.ratio, limit=3, score_cutoff=_NEAR)
+        found = process.extract(form, candidates, scorer=fuzz.ratio, limit=3, score_cutoff=_ALIKE)
         return [each for _, _, each in found]
 
     def _add(self, name: str, slot: Slot) -> None:
@@ -147,12 +149,6 @@ class SlotNames:
     def _mend(self, words: _Words) -> str | None:
         found = {id for known, id in self._words.items() if _nearly(words, known)}
         return found.pop() if len(found) == 1 else None
-
-
-def _ends(id: str) -> Iterator[str]:
-    while "." in id:
-        id = id.partition(".")[2]
-        yield id
 
 
 def _split(text: str) -> list[str]:
