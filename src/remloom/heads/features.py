@@ -67,7 +67,6 @@ def spelling(text: str) -> Features:
 
 
 def tokens(text: str, longest: int = LONGEST) -> list[str]:
-    """The words and marks of a text's first characters, without case."""
     text = unicodedata.normalize("NFKC", text[:longest].replace("’", "'"))
     return _TOKEN.findall(text.casefold().encode("utf-8", "replace").decode())
 

@@ -59,7 +59,6 @@ class Editing:
         self._store = engine.store
 
     def slots(self) -> SlotRegistry:
-        """What can be known here."""
         return registry_of(self._store)
 
     def slot(self, name: str) -> Slot:
@@ -92,7 +91,6 @@ class Editing:
         scope: str,
         as_of: datetime | None = None,
     ) -> Belief:
-        """Find the belief in a slot and scope; see `profile.find`."""
         if as_of is not None:
             check_aware(as_of)
         beliefs = self.beliefs().all(self.subject(subject), as_of=as_of)
@@ -172,7 +170,6 @@ class Editing:
         return self.find(found, item, last.subject, last.scope)
 
     def relearn(self) -> None:
-        """Learn from the user's answers, if there are some more than last time."""
         relearn(self._store, self.beliefs(), self.slots())
 
     def answer(
@@ -186,7 +183,6 @@ class Editing:
         right: bool,
         note: str = "",
     ) -> Belief:
-        """Record whether what is believed is right."""
         found = self.slots().get(slot)
         belief = self.find(found, value, subject, scope)
         one = self.edit(kind, found, named(belief, found, value), subject, scope, note=note)

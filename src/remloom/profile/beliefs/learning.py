@@ -60,7 +60,6 @@ def outcome_entries(
 
 
 def constants_of(reads: Reads) -> Constants:
-    """The constants that beliefs are computed with."""
     kept = _kept(reads)
     return kept.constants if kept is not None else Constants()
 

@@ -67,7 +67,6 @@ class Recorder:
         return new
 
     def refresh(self) -> None:
-        """Fold again what evidence was recorded on."""
         touched, self._touched = self._touched, set()
         self._beliefs.refresh(touched)
 

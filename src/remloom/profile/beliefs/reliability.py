@@ -89,7 +89,6 @@ class Reliability(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What people call it: "correction, chat, rules"."""
         hedged = [] if self.confident else ["hedged"]
         return ", ".join([self.signal, self.source, self.extractor, *hedged])
 
@@ -174,7 +173,6 @@ class Constants(Struct, frozen=True, kw_only=True):
         return expected
 
     def calibrate(self, probability: float) -> float:
-        """Return the confidence to show for a probability of the filter."""
         return self.calibration.apply(probability) if self.calibration else probability
 
     def learned(self) -> list[Learned]:
@@ -288,7 +286,6 @@ class Calibration(Struct, frozen=True, kw_only=True):
     raw_brier: float  # the same without it
 
     def apply(self, probability: float) -> float:
-        """Return how often what had this probability was right."""
         return _at(self.knots, probability)
 
 

@@ -138,7 +138,6 @@ class _LineCandidate(Struct, frozen=True):
 
 
 def build_context(profile: Profile, slots: SlotRegistry, spec: ContextSpec) -> ProfileContext:
-    """Choose what is given of a profile, and write it."""
     choice = _Choice(profile, slots, spec)
     page = _Page(profile.subject, spec)
     page.fill(sorted(choice.candidates(), key=lambda one: one.place))

@@ -105,7 +105,6 @@ def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
 
 
 def line_of_change(belief: Belief, change: Change) -> ContextLine:
-    """The line of a change: the value before, and the one after."""
     before = shown_value(belief.label, change.before if change.before is not None else "")
     after = "never so" if change.was_wrong else "no longer so"
     if change.after is not None:
@@ -211,7 +210,6 @@ def _doubt(belief: Belief) -> str:
 
 
 def _before(belief: Belief) -> str:
-    """The value before, of what has one at a time."""
     was = [held for held in belief.history if not held.was_wrong]
     last = was[-1] if was else None
     if last is None or last.value == belief.value:

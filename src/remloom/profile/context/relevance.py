@@ -78,7 +78,9 @@ class Relevance:
 
     def _of_slot(self, slot: Slot) -> float:
         if slot.id not in self._of_slots:
-            self._of_slots[slot.id] = self._named(_phrases_of(slot))
+            self._of_slots[slot.id] = self._named(
+                _phrases(slot.id, slot.label, slot.aliases, slot.topics)
+            )
         return self._of_slots[slot.id]
 
     def _named(self, phrases: Iterable[_Phrase]) -> float:
@@ -91,9 +93,10 @@ class Relevance:
             return 0.0
         written = str(value)[:_LONGEST_VALUE]
         synonyms = [one for one, canonical in slot.synonyms.items() if canonical == value]
-        if any(_is_within(self._terms, one) for one in (written, *synonyms)):
-            return _VALUE
         words = _terms_of(written)
+        named = (words, *map(_terms_of, synonyms))
+        if any(one and one <= self._terms for one in named):
+            return _VALUE
         if slot.verbatim and slot.sensitive:
             # nothing else gives it: one word that few texts have is enough
             shared = rare_words(self._query).keys() & rare_words(written).keys()
@@ -147,8 +150,8 @@ def _card(slot: Slot) -> str:
     return " ".join(filter(None, (f"{slot.label}.", slot.question, topics)))
 
 
-# vectors, by the embedder's name, its dimensions and the card
-_embedded: dict[tuple[str, int, str], Any] = {}
+# vectors of cards, by the embedder's name and dimensions
+_embedded: dict[tuple[str, int], dict[str, Any]] = {}
 
 
 def _cards_embedded(
@@ -156,30 +159,20 @@ def _cards_embedded(
 ) -> dict[str, Any]:
     # without a lock: who asks at the same time, of another tenant perhaps, waits for nobody
     name = embedder.name
-    cards = list(dict.fromkeys(map(_card, slots)))
-    missing = [card for card in cards if (name, dims, card) not in _embedded]
+    known = _embedded.setdefault((name, dims), {})
+    missing = [card for card in dict.fromkeys(map(_card, slots)) if card not in known]
     if missing:
         rows = answered_by(embedder, partial(text_vectors, embedder, missing), deadline)
         if rows.shape[1] != dims:
             raise EmbedderError(f"{name} answered vectors of {dims} and {rows.shape[1]} dimensions")
-        keys = [(name, dims, card) for card in missing]
-        _embedded.update(zip(keys, rows, strict=True))
-    return {card: _embedded[name, dims, card] for card in cards}
+        known.update(zip(missing, rows, strict=True))
+    return known
 
 
 def rare_words(text: str) -> dict[str, str]:
     """The words of a text that few texts have, by their stems."""
     known = frequent()
     return {stem: word for stem, word in content_words(text).items() if word not in known}
-
-
-def _is_within(query_terms: frozenset[str], text: str) -> bool:
-    words = _terms_of(text)
-    return bool(words) and words <= query_terms
-
-
-def _phrases_of(slot: Slot) -> tuple[_Phrase, ...]:
-    return _phrases(slot.id, slot.label, slot.aliases, slot.topics)
 
 
 @lru_cache(maxsize=4096)

@@ -12,16 +12,16 @@ from ...errors import InvalidInputError, LabelError
 Value: TypeAlias = str | int | float | bool
 # for: it is so; against: it is not so; retire: it was so, and is no longer
 Polarity: TypeAlias = Literal["for", "against", "retire"]
-# how the passage says it; each has a reliability of its own
-Signal: TypeAlias = Literal[
+# how a person may say it; each has a reliability of its own
+StatedSignal: TypeAlias = Literal[
     "explicit_preference",
     "implicit_behavior",
     "correction",
     "rejection",
     "acceptance",
     "context_signal",
-    "system_observation",
 ]
+Signal: TypeAlias = Literal[StatedSignal, "system_observation"]
 
 
 _KINDS = ("domain", "project", "session")

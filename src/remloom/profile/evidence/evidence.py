@@ -197,13 +197,11 @@ def to_record(evidence: Evidence) -> Resource:
 
 
 def from_record(record: Resource) -> Evidence:
-    """Read evidence out of its record."""
     fields: dict[str, Any] = {**record.metadata, "id": record.id, "at": record.starts_at}
     return msgspec.convert(fields, Evidence)
 
 
 def stored_resources(reads: Reads, ids: Iterable[str]) -> list[Resource]:
-    """The resources of these ids that are there."""
     records = (reads.records.get("resources", id) for id in ids if id)
     return [record for record in records if isinstance(record, Resource)]
 
@@ -226,7 +224,6 @@ def key_prefix(person: str, slot: str) -> str:
 
 
 def key_of_subject(subject: str) -> str:
-    """The first part of the keys of all beliefs about a person."""
     return _digest(value_key(subject))
 
 
@@ -266,7 +263,6 @@ def staged(store: Reads) -> list[Evidence]:
 
 
 def normalised_entry(now: datetime) -> Entry:
-    """The entry that says when claims were normalised last."""
     return Entry(*_LAST, msgspec.json.encode({"at": now}))
 
 

@@ -10,7 +10,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from ...store.contract import Store
 from ...text.quoting import cleaned, cleaned_origins
 from ...text.secrets import mask
 from ...text.sentences import count_words, middle
-from ..evidence.claim import Claim, Polarity, check_scope
+from ..evidence.claim import Claim, Polarity, StatedSignal, check_scope
 from ..evidence.passages import Passage
 from ..slots.slot_names import identifier
 from .scan import Extracted, FoundClaim
@@ -42,16 +42,6 @@ _TOO_MUCH = (FullReplyError, CutOffError)  # for one reply
 _APOSTROPHES = "['’‘`´]"
 _QUOTES = '["“”„«»]'
 
-# how a person may say it; what was observed by a program is none of it
-Said: TypeAlias = Literal[
-    "explicit_preference",
-    "implicit_behavior",
-    "correction",
-    "rejection",
-    "acceptance",
-    "context_signal",
-]
-
 
 class ClaimDraft(Struct, frozen=True, kw_only=True):
     """A claim as a model replies with it."""
@@ -59,7 +49,7 @@ class ClaimDraft(Struct, frozen=True, kw_only=True):
     key: Annotated[str, Meta(extra_json_schema={"maxLength": 48})]
     value: Annotated[str, Meta(extra_json_schema={"maxLength": 120})] = ""
     polarity: Polarity = "for"
-    signal: Said = "explicit_preference"
+    signal: StatedSignal = "explicit_preference"
     scope: Annotated[str, Meta(extra_json_schema={"maxLength": 40})] = ""
     quote: Annotated[str, Meta(extra_json_schema={"maxLength": 240})]
     message: int = 1

@@ -112,7 +112,6 @@ class Pipeline:
         )
 
     def normalise(self, *, now: bool, progress: Progress | None = None) -> NormaliseResult:
-        """See `Profiles.normalise`."""
         at = datetime.now(UTC)
         if not now and not is_due(self._store, at):
             return NormaliseResult(run=Run(id="", kind=NORMALISE, status="done", started_at=at))

@@ -52,7 +52,6 @@ def _meanings() -> _Meanings:
 
 
 def extract_by_rules(passages: Sequence[Passage]) -> Extracted:
-    """Find what passages say of their subject, by rule."""
     found = [FoundClaim(passage, claim) for passage in passages for claim in _claims_of(passage)]
     return Extracted(tuple(found))
 

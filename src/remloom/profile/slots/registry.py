@@ -172,7 +172,6 @@ class SlotRegistry:
 
 @cache
 def registry() -> SlotRegistry:
-    """The slots of the data file."""
     text = files(__package__).joinpath("slots.toml").read_text("utf-8")
     file = msgspec.toml.decode(text)
     rows = [{**group, **row} for group in file["group"] for row in group.pop("slot")]
@@ -214,7 +213,6 @@ def _check(slot: Slot) -> None:
 
 
 def own_slots(reads: Reads) -> list[Slot]:
-    """The slots that a memory has besides the built-in ones."""
     return [_decoded(entry.value) for entry in reads.kv.list(OWN_SLOT)]
 
 

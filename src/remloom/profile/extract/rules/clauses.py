@@ -127,8 +127,6 @@ _UNDERSTOOD = {
 
 
 class NormalForm(NamedTuple):
-    """What patterns are tried on."""
-
     text: str
     places: tuple[int, ...]  # of each character and of the end, in what was normalised
 
@@ -147,7 +145,6 @@ class Clause(Struct, frozen=True):
     has_reason: bool  # another clause of the sentence says why: "call me Einstein, I solved it"
 
     def places(self, start: int, end: int) -> slice:
-        """Where in the passage a part of the normal form stands."""
         places = self.form.places
         return slice(self.start + places[start], self.start + places[end])
 
