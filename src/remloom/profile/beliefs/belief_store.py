@@ -279,7 +279,11 @@ class BeliefStore:
             covered = [self._covered(key, some) for key, some in pieces.items()]
             for prefix in filter(None, covered):
                 pieces |= self._all_pieces(reads, prefix)
-            return self._batch(pieces, cache(partial(self._pieces, reads)))
+            some = {key: own for key, own in pieces.items() if own}
+            # one without evidence is kept no longer
+            gone = tuple((BELIEF, key) for key in pieces if key not in some)
+            entries, _ = self._keep(some, cache(partial(self._pieces, reads)))
+            return Batch(entries=entries, deleted_entries=gone)
 
         self._store.update(work)
 
@@ -348,10 +352,10 @@ class BeliefStore:
             }
             wide = tuple(filter(None, (self._covered(*one) for one in missing.items())))
             missing |= {key: some for key, some in everything.items() if key.startswith(wide)}
-            batch, made = self._keep(missing, _of(everything))
+            entries, made = self._keep(missing, _of(everything))
             mended.clear()
             mended.update(kept | made)
-            return batch
+            return Batch(entries=entries)
 
         if self._store.capabilities.writable:
             self._store.update(work)
@@ -360,15 +364,9 @@ class BeliefStore:
                 work(self._store)
         return mended
 
-    def _batch(self, pieces: Mapping[str, list[Piece]], look_up: LookUp) -> Batch:
-        some = {key: pieces for key, pieces in pieces.items() if pieces}
-        gone = tuple((BELIEF, key) for key in pieces if key not in some)
-        batch, _ = self._keep(some, look_up)
-        return Batch(entries=batch.entries, deleted_entries=gone)
-
     def _keep(
         self, pieces: Mapping[str, list[Piece]], look_up: LookUp
-    ) -> tuple[Batch, dict[str, _Kept]]:
+    ) -> tuple[tuple[Entry, ...], dict[str, _Kept]]:
         entries = []
         kept = {}
         for key, own in pieces.items():
@@ -377,7 +375,7 @@ class BeliefStore:
             wider = self._covering(key, own, look_up)
             refs = dict.fromkeys(piece.id for piece in (*own, *wider))
             entries.append(Entry(BELIEF, key, msgspec.json.encode(kept[key]), tuple(refs)))
-        return Batch(entries=tuple(entries)), kept
+        return tuple(entries), kept
 
     def _fold(
         self, key: str, own: list[Piece], look_up: LookUp, as_of: datetime | None = None
@@ -392,21 +390,24 @@ class BeliefStore:
 
     def _covering(self, key: str, own: list[Piece], look_up: LookUp) -> list[Piece]:
         """The evidence on a list as a whole, if this is an item of one."""
-        if not own or own[0].value == "" or not self._is_list(own[0].slot):
+        slot = self._list_of(own)
+        if slot is None or own[0].value == "":
             return []
         person, _, _ = key.partition("/")
-        whole = belief_key(person, self.slots.get_or_extra(own[0].slot).id, own[0].scope, "")
+        whole = belief_key(person, slot.id, own[0].scope, "")
         return [piece for piece in look_up(whole) if piece.ends]
 
     def _covered(self, key: str, own: list[Piece]) -> str:
         """What the keys begin with of all items that this ends; empty: it ends no list."""
-        if not own or own[0].value != "" or not self._is_list(own[0].slot):
+        slot = self._list_of(own)
+        if slot is None or own[0].value != "":
             return ""
         person, _, _ = key.partition("/")
-        return key_prefix(person, self.slots.get_or_extra(own[0].slot).id)
+        return key_prefix(person, slot.id)
 
-    def _is_list(self, slot: str) -> bool:
-        return self.slots.get_or_extra(slot).kind == "list"
+    def _list_of(self, own: list[Piece]) -> Slot | None:
+        slot = self.slots.get_or_extra(own[0].slot) if own else None
+        return slot if slot is not None and slot.kind == "list" else None
 
     def _pieces(self, reads: Reads, belief: str) -> list[Piece]:
         entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))
