@@ -58,7 +58,7 @@ class Recorder:
         shown = [one for one, _ in masked if not is_only_secret(one.value)]
         made_of = {one.id: one for one in origins}
         new = self._write(tuple(rests_on), shown, made_of, entries, deleted, passages)
-        # now that it is written: whoever has to try again counts nothing twice
+        # now that it is written: what is tried again is counted once
         secrets = sum(count for _, count in masked)
         self._writer.count(**({"secrets": secrets} if secrets else {}))
         self._touched |= {self._beliefs.key_of(one) for one in new if one.slot}

@@ -50,10 +50,10 @@ _TITLES: dict[Part, str] = {
 _ORDER: dict[Part, int] = {part: place for place, part in enumerate(_TITLES)}
 _UNSURE = 0.5  # confidence below which it is asked rather than said
 _MOST_QUESTIONS = 3
-_NEAR = 0.2  # nearness of a wish to a query below which it says nothing
+_LEAST_NEARNESS = 0.2  # nearness of a wish to a query below which it says nothing
 _FEW_WORDS = 2  # rare ones, of a sentence that says one thing
 _MOST_ENDED = 5
-_EVERYTHING = 0.5  # worth of what is asked for only as a part of all
+_EVERYTHING = 0.5  # score of what is asked for only as a part of all
 # places in the queue: what has to be there, whatever else has not
 _SAFETY, _PINNED, _NAMES, _REST = range(4)
 _HINTS = 2  # among what could hurt: last
@@ -262,7 +262,7 @@ class _Choice:
             for change in changes([belief], since)
             if change.before is not None
             and self._may_mention(belief)
-            # what never was so is told to no agent, but that what could hurt is no longer given is
+            # what never was so is given to no agent, but that what could hurt is no longer given is
             and (not change.was_wrong or self._slot(belief).is_safety)
         ]
         found.sort(key=lambda one: one[0].at, reverse=True)
@@ -324,7 +324,7 @@ class _Choice:
     def _distance(self, belief: Belief) -> tuple[float, float]:
         """How far it is from the query, then from now."""
         similarity = self._spec.near.get(sentence_of(self._slot(belief), belief.value), 0.0)
-        return -similarity if similarity >= _NEAR else 0.0, -belief.checked_at.timestamp()
+        return -similarity if similarity >= _LEAST_NEARNESS else 0.0, -belief.checked_at.timestamp()
 
     def _slot(self, belief: Belief) -> Slot:
         return self._slots.get_or_extra(belief.slot)
@@ -501,17 +501,17 @@ def likes_of(profile: Profile, slots: SlotRegistry, spec: ContextSpec) -> dict[s
     likes: dict[str, float] = {}
     for belief in within(profile, spec.scopes):
         slot = slots.get_or_extra(belief.slot)
-        worth = _SLOT_SCORES.get(belief.slot.rpartition(".")[2], 0.0)
-        if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
+        score = _SLOT_SCORES.get(belief.slot.rpartition(".")[2], 0.0)
+        if not score or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
         if rules.allow(belief, slot, named=0.0):
             names = rare_words(belief.value).values() if slot.verbatim else (belief.value,)
             # a sentence of more may say several things
             if len(names) <= _FEW_WORDS:
-                likes.update(dict.fromkeys(names, worth))
+                likes.update(dict.fromkeys(names, score))
     return likes
 
 
 def _is_sure(belief: Belief) -> bool:
-    is_told = not (belief.is_hint and belief.slot.startswith(OWN_WORDS))
-    return is_told and belief.state == "current" and belief.confidence >= _UNSURE
+    is_explicit = not (belief.is_hint and belief.slot.startswith(OWN_WORDS))
+    return is_explicit and belief.state == "current" and belief.confidence >= _UNSURE

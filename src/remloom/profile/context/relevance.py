@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...embed.contract import Embedder, Floats
 
 
-# worth of what a query names: the slot, a value of it, a topic that it helps with
+# score of what a query names: the slot, a value of it, a topic that it helps with
 _NAME = 3.0
 _VALUE = 2.0
 _TOPIC = 1.0
@@ -31,13 +31,13 @@ _MEANING = 2.0  # of a cosine of 1
 # above it
 _LEAST_COSINE = 0.35
 _MOST_SENTENCES = 12  # of who the user is that are given: those nearest to the request
-_HARDLY = 0.05  # worth of what the user said and is not near
+_HARDLY = 0.05  # score of what the user said and is not near
 _LEAST_SIMILARITY = 0.1  # of a value in a slot; what is farther is not given
 _LONGEST_QUERY = 4000  # characters that are looked at, from either end
 _LONGEST_VALUE = 300
 _FEW = 3  # terms of a value that is named by any of them
 
-# what a name or a topic needs to be named by a query, and its worth
+# what a name or a topic needs to be named by a query, and its score
 _Phrase: TypeAlias = tuple[frozenset[str], float]
 
 
@@ -84,7 +84,7 @@ class Relevance:
         return self._of_slots[slot.id]
 
     def _named(self, phrases: Iterable[_Phrase]) -> float:
-        found = [worth for needed, worth in phrases if needed <= self._terms]
+        found = [score for needed, score in phrases if needed <= self._terms]
         # several topics say more than one, but less than a name
         return max(found, default=0.0) + 0.1 * min(len(found), 5)
 
@@ -183,8 +183,8 @@ def _phrases(
     # "default" says nothing by itself, nor does "mode"
     named = [label, *aliases, *([end] if " " in end else [])]
     scores = {
-        frozenset(terms(words)): worth
-        for worth, texts in ((_TOPIC, topics), (_NAME, named))
+        frozenset(terms(words)): score
+        for score, texts in ((_TOPIC, topics), (_NAME, named))
         for words in texts
     }
     scores.pop(frozenset(), None)

@@ -69,7 +69,7 @@ _AGENTS: dict[str, Purpose] = {
     "thinker": "reasoning",
     "clarification": "clarification",
 }
-# what restrains whichever agent asks
+# what restrains any agent
 _RESTRAINED: frozenset[Purpose] = frozenset(
     ("letter", "somebody_else", "security", "risk", "persuade")
 )

@@ -160,7 +160,7 @@ def key_prefixes(reads: Reads, namespace: str, prefix: str = "") -> Iterator[str
 
 
 def seen_entries(reads: Reads, passages: Iterable[str]) -> list[tuple[str, str]]:
-    """The entries that say that passages were looked at, by whichever extractor, and not heard."""
+    """The entries that say that passages were looked at, by any extractor, and not heard."""
     marks = [(one, begin) for one in (SEEN, UNHEARD) for begin in key_prefixes(reads, one)]
     return [(one, f"{begin}/{passage}") for passage in passages for one, begin in marks]
 

@@ -120,12 +120,12 @@ class Hearing:
 
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
         ruled = extract_by_rules(passages).found
-        said = [
+        spoken = [
             passage
             for passage in passages
             if not passage.is_behaviour and len(passage.record.content) <= _LONGEST
         ]
-        own = {one.record.id: own_words(one.record.content) for one in said}
+        own = {one.record.id: own_words(one.record.content) for one in spoken}
         known: dict[str, list[Span]] = {}
         for found in ruled:
             id, span = found.passage.record.id, found.claim.span
@@ -144,7 +144,7 @@ class Hearing:
         }
         candidates = [
             candidate
-            for one in said
+            for one in spoken
             for candidate in _candidates(one, own[one.record.id], known.get(one.record.id, ()))
             # a part of it may be in another language
             if one.record.id not in unheard or not unheard_language(candidate.words)
@@ -254,8 +254,8 @@ def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_
     of_whole = statement.decide(whole)
     for start, span, is_rest in _sentences(own, known):
         quotes = HIDDEN in own[start : span[1]]
-        said = passage.record.content if quotes else own
-        words, joined = said[slice(*span)], said[start : span[1]]
+        text = passage.record.content if quotes else own
+        words, joined = text[slice(*span)], text[start : span[1]]
         if quotes and _CODE in words:
             continue
         alone = statement.decide(joined) if joined != whole else of_whole

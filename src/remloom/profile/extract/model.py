@@ -122,7 +122,7 @@ class ModelExtractor:
     def _pieces(self, passages: Sequence[Passage]) -> Iterator[_Piece]:
         by_source: defaultdict[str, list[Passage]] = defaultdict(list)
         for passage in passages:
-            # what was done is not said: there are no words to quote
+            # what was done is not said: it has no words to quote
             if not passage.is_behaviour:
                 by_source[passage.record.uri or passage.record.id].append(passage)
         for some in by_source.values():
@@ -151,7 +151,7 @@ class ModelExtractor:
         first, last = passages[0].record, passages[-1].record
         if "speaker" not in first.metadata or not first.uri:
             return _Piece(tuple(passages))
-        near = (
+        window = (
             Query(Eq("uri", first.uri))
             .filter(Gte("ordinal", first.ordinal - _BEFORE))
             .filter(Lte("ordinal", last.ordinal))
@@ -160,7 +160,7 @@ class ModelExtractor:
         own = {passage.record.id for passage in passages}
         others = [
             record
-            for record in self._store.records.query("resources", near)
+            for record in self._store.records.query("resources", window)
             if isinstance(record, Resource) and record.id not in own and not record.generation
         ]
         turns: list[Passage | Resource] = [*passages, *others]

@@ -372,8 +372,8 @@ def _is_supported(claim: Evidence, slot: Slot) -> bool:
     """
     if slot.values and not slot.open:
         return True
-    said = Relevance(f"{claim.key.replace('_', ' ')}. {claim.quote}")
-    return said.by_words(slot, "") > 0
+    claimed = Relevance(f"{claim.key.replace('_', ' ')}. {claim.quote}")
+    return claimed.by_words(slot, "") > 0
 
 
 def _describe(slot: Slot) -> str:
@@ -404,5 +404,5 @@ def _value(claim: Evidence, slot: Slot, value: str) -> Value:
         return claim.value
     if slot.kind in ("flag", "number") or slot.values:
         return value
-    said = set(_WORD.findall(f"{claim.value} {claim.quote}".casefold()))
-    return value if said.issuperset(_WORD.findall(value.casefold())) else claim.value
+    words = set(_WORD.findall(f"{claim.value} {claim.quote}".casefold()))
+    return value if words.issuperset(_WORD.findall(value.casefold())) else claim.value

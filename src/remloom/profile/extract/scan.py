@@ -47,7 +47,7 @@ from ..slots.slot import Slot
 KIND = "observe"  # of the runs
 _ATTEMPTS = 20  # of a write, while passages are forgotten that it is about
 _UNHEARD = "unheard_"  # before a language: its count
-_CALLS = "calls"  # detail of a failed passage: those that failed, told by one passage of each
+_CALLS = "calls"  # detail of a failed passage: those that failed, kept with one passage of each
 _TOGETHER = 64  # passages that are looked at, and written, at once
 
 
@@ -189,7 +189,7 @@ class Scanner:
         staged = sum(not one.slot for one in new)
         looked_at = len(passages) - len(extracted.left)
         counts = {"evidence": len(new) - staged, "staged": staged}
-        # secrets are counted once, by whoever looks first
+        # secrets are counted once, by the first who looks
         counts |= {"asked": looked_at} if self._stages else {"passages": looked_at}
         counts |= {} if self._stages else {"secrets": masked.count}
         languages = (extracted.unheard or {}).values()

@@ -99,13 +99,13 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
         found = expression.match(text, 0, end) or (denied and expression.match(text))
         if found is None or (rule.alone and clause.has_reason):
             continue
-        said = _statements(found, rule, clause, passage)
-        if denied and said and rule.polarity == "for":
+        statements = _statements(found, rule, clause, passage)
+        if denied and statements and rule.polarity == "for":
             # "…, not in Bonn" says the same of another value, which is not so
             others = _parse(_caught(denied, "value", clause, passage), rule, "against")
-            said += [other for other in others if other.key == said[0].key]
+            statements += [other for other in others if other.key == statements[0].key]
         since = _since(clause.words, at) if rule.dated else ""
-        for key, value, polarity in said:
+        for key, value, polarity in statements:
             yield Claim(
                 key=key,
                 value=value,
@@ -117,7 +117,7 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
                 since=since,
                 confident=clause.confident and not _UNNAMED.search(clause.sentence),
             )
-        if said and not rule.again:
+        if statements and not rule.again:
             return
 
 
@@ -126,15 +126,15 @@ def _statements(found: re.Match[str], rule: Rule, clause: Clause, passage: str) 
     if polarity == "against" and clause.ended:
         polarity = "retire"
     caught = next(filter(None, (_caught(found, one, clause, passage) for one in "acd")), "")
-    said = _parse(caught, rule, polarity)
+    statements = _parse(caught, rule, polarity)
     instead = _caught(found, "b", clause, passage)
     # people move from one browser to another too
     is_place = rule.parse == "place" and instead[:1].isupper()
-    if is_place and not any(map(is_known_place, (instead, *(one.value for one in said)))):
+    if is_place and not any(map(is_known_place, (instead, *(one.value for one in statements)))):
         return []
-    if said and rule.other and instead:
-        said += _parse(instead, rule, rule.other)
-    return said
+    if statements and rule.other and instead:
+        statements += _parse(instead, rule, rule.other)
+    return statements
 
 
 def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> str:
