@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -187,11 +188,10 @@ class Injection:
     def _vector(self, query: str) -> Floats | None:
         if self._engine.embedder is None or not query.strip():
             return None
-        try:
+        # an allergy is not to be kept from an agent because a model is down: words will do
+        with suppress(EmbedderError):
             return query_vector(query, self._engine.embedder, self._deadline)
-        except EmbedderError:
-            # an allergy is not to be kept from an agent because a model is down: words will do
-            return None
+        return None
 
     def _similar(
         self, vector: Floats | None, profile: Profile, slots: SlotRegistry
@@ -200,10 +200,9 @@ class Injection:
             return {}
         known = map(slots.get_or_extra, dict.fromkeys(belief.slot for belief in profile.beliefs))
         some = [slot for slot in known if not has_nearness(slot)]
-        try:
+        with suppress(EmbedderError):
             return similarities(some, vector, self._engine.embedder, self._deadline)
-        except EmbedderError:
-            return {}
+        return {}
 
     def _near(
         self, vector: Floats | None, profile: Profile, slots: SlotRegistry, spec: ContextSpec

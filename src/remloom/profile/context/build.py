@@ -359,7 +359,7 @@ class _Page:
             self._left_out.append(self._taken.pop()[0])
         if not self._taken:
             # where nothing else has room, that something is missing may have
-            text = self._foot()
+            text = _foot(len(self._left_out), self._safety_left_out())
             room = self._room(self._left_out[0]) if self._left_out else 0
             text = text if self._count(text) <= room else ""
         return ProfileContext(
@@ -415,7 +415,7 @@ class _Page:
         """The text of what was taken; empty if there is no room for it."""
         last = self._taken[-1][0]
         room = self._room(last)
-        text = self._body() + self._foot()
+        text = self._body() + _foot(len(self._left_out), self._safety_left_out())
         if self._count(text) <= room:
             return text
         # what could hurt goes before the note that something else is missing
@@ -441,9 +441,6 @@ class _Page:
             self._taken,
             key=lambda one: (_ORDER[one[0].part], slots.get(one[1].slot, len(slots))),
         )
-
-    def _foot(self) -> str:
-        return _foot(len(self._left_out), self._safety_left_out())
 
     def _safety_left_out(self) -> int:
         return sum(one.could_hurt for one in self._left_out)

@@ -88,22 +88,15 @@ def _subject_of_speaker(speaker: str, settings: Settings) -> str:
         return ""
 
 
-class Unseen(Struct, frozen=True):
-    """The passages that an extractor has not looked at.
+def unseen(
+    store: Store, settings: Settings, extractor: str, since: ScanPosition
+) -> tuple[list[str], dict[str, int], int]:
+    """Find the passages that this extractor has not looked at; without a name, all passages.
 
-    Args:
-        ids: of their records, the newest first.
-        numbers: of their texts, by id; see `texts_since`.
-        upto: the number of the last text that was looked through for them.
+    Returns:
+        the ids of their records, the newest first; the numbers of their texts, by id, as of
+        `texts_since`; the number of the last text that was looked through for them.
     """
-
-    ids: tuple[str, ...]
-    numbers: dict[str, int]
-    upto: int
-
-
-def unseen(store: Store, settings: Settings, extractor: str, since: ScanPosition) -> Unseen:
-    """Find the passages that this extractor has not looked at; without a name, all passages."""
     found: list[tuple[datetime, int, str]] = []
     numbers: dict[str, int] = {}
     upto = since.upto
@@ -115,7 +108,7 @@ def unseen(store: Store, settings: Settings, extractor: str, since: ScanPosition
             continue
         found.append((_spoken_at(record), record.ordinal, record.id))
         numbers[record.id] = number
-    return Unseen(tuple(id for _, _, id in sorted(found, reverse=True)), numbers, upto)
+    return [id for _, _, id in sorted(found, reverse=True)], numbers, upto
 
 
 def seen_entry(passage: Passage, extractor: str) -> Entry:

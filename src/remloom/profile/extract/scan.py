@@ -134,7 +134,7 @@ class Scanner:
         self._slots = slots
         self._settings = settings
         self._now = datetime.now(UTC)
-        self._waiting: dict[str, int] = {}  # passages that were not looked at, see `Unseen.numbers`
+        self._waiting: dict[str, int] = {}  # passages that were not looked at, see `unseen`
 
     def run(self, *, limit: int | None = None, progress: Progress | None = None) -> None:
         """Look at passages that were not looked at, up to a limit; the run counts what came of it.
@@ -147,15 +147,14 @@ class Scanner:
         failed = failed_in(self._store, self._writer.id) if self._stages else []
         tried = {item.item for item in failed}
         since = read_position(self._store, self._extractor, from_start=self._from_start)
-        found = unseen(self._store, self._settings, extractor, since)
-        self._waiting = found.numbers
-        ids = [id for id in found.ids if id not in tried][:limit]
+        ids, self._waiting, upto = unseen(self._store, self._settings, extractor, since)
+        ids = [id for id in ids if id not in tried][:limit]
         try:
             self._look_at_all(ids, progress)
         finally:
             self._recorder.refresh()
             if not self._writer.is_dry:
-                write_position(self._store, self._extractor, since, found.upto, self._waiting)
+                write_position(self._store, self._extractor, since, upto, self._waiting)
 
     def _look_at_all(self, ids: Sequence[str], progress: Progress | None) -> None:
         done = 0
