@@ -86,7 +86,10 @@ _MARKS = re.compile(r"[\s.!?,;:…☀-➿\U0001F300-\U0001FAFF\ufe0f]+$")
 # between clauses
 _OPENER = rf"(?={alternatives('openers')}\b)"
 _BOUNDARY = re.compile(
-    r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|(?<!allergies)(?<!hobbies)(?<!stack)(?<!setup):(?!\d)(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
+    r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]"
+    r"|(?<!allergies)(?<!hobbies)(?<!stack)(?<!setup):(?!\d)"
+    r"(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*"
+    r"|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
     r"|,?\s+(?:since|given that|seeing as)\s+(?=(?:I’m|I am|im|I have|I’ve got|we’re)\b)"
     rf"|,?(?<!just)\s+(?:and|so|or|while)\s+{_OPENER}|,\s*{_OPENER}",
     re.IGNORECASE,
