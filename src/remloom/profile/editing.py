@@ -170,7 +170,7 @@ class Editing:
         return self.find(found, item, last.subject, last.scope)
 
     def relearn(self) -> None:
-        relearn(self._store, self.beliefs(), self.slots())
+        relearn(self._store, self.beliefs())
 
     def answer(
         self,

@@ -191,9 +191,10 @@ def fold(
         return None
     wider = [piece for piece in covering if as_of is None or piece.known_at <= as_of]
     folding = _Folding(slot, constants)
-    for piece in _independent([*own, *wider], constants):
+    independent = _independent([*own, *wider], constants)
+    for piece in independent:
         folding.take(piece)
-    return folding.result(own[0].scope, len(own) + len(wider))
+    return folding.result(own[0].scope, len(own) + len(wider), independent[-1])
 
 
 def view(
@@ -329,7 +330,6 @@ class _Folding:
         self._ended: dict[str, _Ended] = {}  # by value
         self._groups: set[str] = set()  # sittings that spoke for the current value
         self._seen: dict[tuple[str, str], set[str]] = {}  # sittings, by source and value
-        self._last: Piece | None = None
         self._support: Piece | None = None  # the last piece for the current value
         self._disputed_by: int | None = None  # the rank of what speaks against it
         self._hard = False
@@ -340,17 +340,14 @@ class _Folding:
             # what the user sets by hand says that all before is over, not that it was wrong
             self._posterior = self._prior()
         self._observe(piece)
-        self._last = piece
         current = self._held[-1] if self._held and self._held[-1].until is None else None
         if piece.ends:
             self._contradict(piece, current)
         else:
             self._support_value(piece, current)
 
-    def result(self, scope: str, pieces: int) -> Fold | None:
-        if self._last is None:
-            return None
-        support = self._support or self._last
+    def result(self, scope: str, pieces: int, last: Piece) -> Fold:
+        support = self._support or last
         return Fold(
             slot=self._slot.id,
             scope=scope,

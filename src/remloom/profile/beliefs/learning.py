@@ -12,7 +12,6 @@ from ...kv import Entry
 from ...store.contract import Reads, Store
 from ...store.rules.record_ids import new_id
 from ..evidence.evidence import BY_HAND
-from ..slots.registry import SlotRegistry
 from ..slots.slot import Slot
 from .belief import Belief, Piece
 from .belief_store import BeliefStore
@@ -64,7 +63,7 @@ def constants_of(reads: Reads) -> Constants:
     return kept.constants if kept is not None else Constants()
 
 
-def relearn(store: Store, beliefs: BeliefStore, slots: SlotRegistry) -> None:
+def relearn(store: Store, beliefs: BeliefStore) -> None:
     """Learn the constants again from the user's answers, if there are some more than last time.
 
     Also if there are fewer: an answer that was taken back teaches nothing.
@@ -76,7 +75,7 @@ def relearn(store: Store, beliefs: BeliefStore, slots: SlotRegistry) -> None:
         return
     outcomes = [msgspec.json.decode(entry.value, type=Outcome) for entry in store.kv.list(OUTCOME)]
     exposures = (
-        _exposure(belief, slots.get_or_extra(belief.slot))
+        _exposure(belief, beliefs.slots.get_or_extra(belief.slot))
         for subject in beliefs.subjects()
         for belief in beliefs.all(subject)
     )
