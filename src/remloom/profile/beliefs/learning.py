@@ -59,8 +59,7 @@ def outcome_entries(
 
 
 def constants_of(reads: Reads) -> Constants:
-    kept = _kept(reads)
-    return kept.constants if kept is not None else Constants()
+    return _kept(reads).constants
 
 
 def relearn(store: Store, beliefs: BeliefStore) -> None:
@@ -68,8 +67,7 @@ def relearn(store: Store, beliefs: BeliefStore) -> None:
 
     Also if there are fewer: an answer that was taken back teaches nothing.
     """
-    kept = _kept(store)
-    before = kept.outcomes if kept is not None else 0
+    before = _kept(store).outcomes
     answers = store.kv.count(OUTCOME)
     if before <= answers < max(before * _MORE, before + 1):
         return
@@ -99,6 +97,8 @@ def _exposure(belief: Belief, slot: Slot) -> Exposure:
     )
 
 
-def _kept(reads: Reads) -> _Kept | None:
+def _kept(reads: Reads) -> _Kept:
     entry = reads.kv.get(CONSTANTS, _KEY)
-    return msgspec.json.decode(entry.value, type=_Kept) if entry is not None else None
+    if entry is None:
+        return _Kept(Constants(), 0)
+    return msgspec.json.decode(entry.value, type=_Kept)
