@@ -99,7 +99,6 @@ def _column(
 
 
 def _is_unreadable(name: str) -> bool:
-    """Whether a name cannot be part of a path."""
     return not name or "." in name or name.startswith("$")
 
 
@@ -196,7 +195,6 @@ def _read(document: Document, path: tuple[str, ...], to_plain: Converter) -> Any
 
 
 def _without_types(value: Any) -> Any:
-    """A value without the types that only MongoDB has."""
     from bson import Code, DBRef, Decimal128, Int64
     from bson.datetime_ms import DatetimeMS
 

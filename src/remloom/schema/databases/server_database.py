@@ -149,7 +149,6 @@ class ServerDatabase(SqlDatabase):
         return described
 
     def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[TableId, list[str]]:
-        """The conditions of the CHECK constraints of each table."""
         from sqlalchemy.engine.reflection import ObjectKind
 
         found = inspector.get_multi_check_constraints(schema=schema, kind=ObjectKind.ANY)
@@ -211,7 +210,6 @@ class ServerDatabase(SqlDatabase):
         return replace(column, list=is_list or column.list)
 
     def _declared(self, type_: TypeEngine[Any]) -> str:
-        """A type in the words of the database."""
         from sqlalchemy.exc import CompileError
 
         # a domain is of the type that it is made of

@@ -50,7 +50,6 @@ def check_definition(definition: SchemaDefinition, faults: Sequence[Fault] = ())
 
 
 def find_faults(definition: SchemaDefinition) -> Iterator[Fault]:
-    """Yield every fault of a definition."""
     yield from _name_faults(definition.schema_name)
     yield from _field_faults(definition)
     for part in ("handle", "name_fields"):

@@ -163,7 +163,6 @@ class _Registration(Struct, frozen=True):
 
 
 def indexes_of(kv: EntryReads, schema: str) -> Entries:
-    """List the entries of the indexes of a schema; each key is `<schema>.<field>`."""
     return kv.list(INDEXES, KeyRange(prefix=f"{schema}."))
 
 
@@ -202,7 +201,6 @@ def _find(kv: EntryReads, name: str) -> SchemaDefinition | None:
 
 
 def _changes(kv: EntryReads) -> int:
-    """How often the registry changed."""
     entry = kv.get(DEFINITIONS, CHANGES)
     return msgspec.json.decode(entry.value, type=int) if entry else 0
 

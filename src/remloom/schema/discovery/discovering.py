@@ -261,7 +261,6 @@ def _estimate(
     edges: Sequence[PlannedEdge],
     links: Sequence[PlannedLink],
 ) -> Estimate:
-    """Estimate rows, edges, megabytes and the time that vectors take, by the samples."""
     linked = {link.table for link in links}
     rows = sum(facts[table.table].rows or 0 for table in tables)
     made = sum(facts[name].rows or 0 for name in linked)
@@ -285,7 +284,6 @@ def _estimate(
 
 
 def _filled(facts: TableFacts, edge: PlannedEdge) -> float:
-    """The share of a table's rows that have this foreign key."""
     if not facts.is_sampled:
         return 1.0
     return min(facts.column_of(name).filled for name in edge.columns) / facts.profile.sampled

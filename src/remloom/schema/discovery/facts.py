@@ -138,7 +138,6 @@ ReadRows: TypeAlias = Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, 
 def gather_facts(
     tables: Sequence[Table], profiles: Mapping[str, TableProfile]
 ) -> dict[str, TableFacts]:
-    """Put together what is known of each table, by its name."""
     vocabulary = Vocabulary([table.name for table in tables])
     return {table.name: TableFacts(table, profiles.get(table.name), vocabulary) for table in tables}
 

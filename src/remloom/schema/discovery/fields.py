@@ -146,7 +146,6 @@ def _field(
 
 
 def _misfits(column: ColumnFacts, field: Field) -> list[Any]:
-    """The sampled values that do not fit a field."""
     if field.kind == "string":
         return []
     seen = items_of(column.profile.values) if field.list else column.profile.values
@@ -155,7 +154,6 @@ def _misfits(column: ColumnFacts, field: Field) -> list[Any]:
 
 
 def _wider(column: ColumnFacts, field: Field) -> Field:
-    """The field, of the narrowest kind that all sampled values fit."""
     for kind in _WIDER.get(field.kind, ()):
         wider = replace(field, kind=kind, values=())
         if not _misfits(column, wider):

@@ -45,7 +45,6 @@ class KeyMatch(Struct, frozen=True):
 
     @property
     def support(self) -> float:
-        """How much the values speak for it, 0..1."""
         if self.included is None:
             return 0.0
         many = len(self.column.values)
@@ -62,7 +61,6 @@ class KeyMatch(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether it is to be proposed."""
         if self.included is None:
             return self.name.score >= _ENOUGH_BY_NAME
         if self.included < _INCLUDED:
@@ -342,7 +340,6 @@ def find_composite_keys(
 def _matching_keys(
     tables: Mapping[str, TableFacts], keys: Mapping[str, Proposal]
 ) -> Iterator[tuple[TableFacts, tuple[str, ...], TableFacts]]:
-    """Columns of a table with the names of the key of another one."""
     for name, key in keys.items():
         target = tables[name]
         if len(key.columns) < 2 or not key.declared:

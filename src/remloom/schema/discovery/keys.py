@@ -76,7 +76,6 @@ def _unique_rank(facts: TableFacts, names: Sequence[str]) -> tuple[bool, int, bo
 
 
 def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: TableNames) -> float:
-    """How much a column looks like the key of its table, 0..1."""
     if column.value_class is None or not _can_be_key(facts, column):
         return 0.0
     own = align(column.content, facts.words)
@@ -101,14 +100,12 @@ def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: TableNam
 
 
 def _can_be_key(facts: TableFacts, column: ColumnFacts) -> bool:
-    """Whether the sample does not speak against it."""
     if not facts.is_sampled:
         return True
     return column.is_unique and column.profile.nulls == 0 and column.profile.longest <= _LONGEST
 
 
 def _names_other(facts: TableFacts, column: ColumnFacts, own: float, index: TableNames) -> bool:
-    """Whether its name rather speaks of another table."""
     for name in index.candidates(column.content):
         other = index.tables[name]
         named = align(column.content, other.words)

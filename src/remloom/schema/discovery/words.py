@@ -52,7 +52,6 @@ class NameWords(Struct, frozen=True):
 
 @cache
 def word_lists() -> NameWords:
-    """Read what is known of words."""
     data = files(__package__).joinpath("words.toml").read_bytes()
     return msgspec.toml.decode(data, type=NameWords)
 

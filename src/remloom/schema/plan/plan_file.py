@@ -42,7 +42,6 @@ _WIDTH = 96
 
 
 def write_plan(plan: PlanContents, path: Path) -> None:
-    """Write a plan to a file."""
     try:
         path.write_text(render_plan(plan), encoding="utf-8")
     except OSError as error:
@@ -53,7 +52,6 @@ def write_plan(plan: PlanContents, path: Path) -> None:
 
 
 def read_plan(path: Path) -> PlanContents:
-    """Read a plan from a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -312,7 +310,6 @@ class _Reader:
 
 
 def _left_out(reasons: Mapping[str, str], tables: Sequence[PlannedTable]) -> Iterator[LeftOut]:
-    """The columns that are left out, without those that somebody took in again."""
     taken = {f"{table.table}.{field.column}" for table in tables for field in table.fields}
     known = {table.table for table in tables}
     for place, reason in reasons.items():

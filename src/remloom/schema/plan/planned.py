@@ -126,7 +126,6 @@ def edge_path(number: int, edge: Any) -> str:
 
 
 def find_faults(plan: PlanContents) -> Iterator[Fault]:
-    """Yield every fault of a plan whose parts can be read."""
     if not plan.source.strip():
         yield Fault("source", "it names no source")
     tables = {table.table: table for table in plan.tables}

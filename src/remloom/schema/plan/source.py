@@ -52,7 +52,6 @@ class TableFigures(Struct, frozen=True, kw_only=True, omit_defaults=True):
     orphans: dict[str, int] = {}
 
     def column(self, name: str) -> ColumnFigures | None:
-        """Find the figures of a column, if there are any."""
         return next((column for column in self.columns if column.column == name), None)
 
 
@@ -97,7 +96,6 @@ def name_of_address(address: str) -> str:
 
 
 def list_sources(entries: EntryReads) -> list[Source]:
-    """List the sources, by name."""
     return [msgspec.json.decode(entry.value, type=Source) for entry in entries.list(SOURCES)]
 
 
@@ -111,7 +109,6 @@ def find_source(entries: EntryReads, name: str) -> Source:
 
 
 def source_entry(source: Source) -> Entry:
-    """Give the entry that keeps a source."""
     registered = source.registered_at or datetime.now(UTC)
     kept = replace(source, registered_at=registered, plan=_without_values(source.plan))
     return Entry(SOURCES, source.name, msgspec.json.encode(kept))

@@ -33,7 +33,6 @@ class LinkSync:
         self.report = TableReport(table=reader.link.table)
 
     def sync(self, database: Database, table: Table) -> None:
-        """Read the table, and write what is new or otherwise."""
         for page in pages(database, table, self.reader.columns):
             self.report.read += len(page)
             rows = [row for values in page if (row := self.reader.read(values)) is not None]

@@ -56,7 +56,6 @@ class TableReport(Struct, kw_only=True):
     fault: str = ""  # why it was left alone as a whole; empty: it was not
 
     def refuse(self, row: str, reason: str) -> None:
-        """Count a row that is not taken."""
         self.refused += 1
         if len(self.refusals) < SHOWN:
             self.refusals.append(Refusal(row, reason))
@@ -131,7 +130,6 @@ class SyncReport(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, source: str, tables: Sequence[TableReport], **fields: Any) -> SyncReport:
-        """Make the report of tables that were synced."""
         totals = {name: sum(getattr(table, name) for table in tables) for name in _TOTALS}
         return cls(source=source, tables=tuple(tables), totals=totals, **fields)
 

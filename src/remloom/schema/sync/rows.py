@@ -41,7 +41,6 @@ class Handles(Struct, frozen=True):
     shared: Collection[str] = ()
 
     def of(self, key: Sequence[Any]) -> str:
-        """Give the handle of the row with this key."""
         handle = handle_of(self.table.entity_type, key)
         if self.shared and labels.key(handle) in self.shared:
             return with_digest(handle)
@@ -219,7 +218,6 @@ class RowReader:
         )
 
     def _key_of(self, values: Sequence[Any]) -> Key:
-        """The key of a row; in a table without one, a digest of the row."""
         if not self._key:
             return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
         return tuple([values[position] for position in self._key])
@@ -270,7 +268,6 @@ class RowNames:
         self._names: dict[str, str] = {}  # by key
 
     def of(self, handles: Collection[str]) -> dict[str, str]:
-        """The names of these, by handle, without those that are not stored."""
         if len(self._names) > _KEPT:
             self._names.clear()
         keys = {handle: labels.key(handle) for handle in handles}

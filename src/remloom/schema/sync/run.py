@@ -152,7 +152,6 @@ class _Sync:
             faults[table] = f"{UNREADABLE}: {error.message}"
 
     def _withheld(self) -> Iterator[TableReport]:
-        """Report the unreadable tables that were not known when the source was registered."""
         plan = self._plan
         known = {*self._planned, *(link.table for link in plan.links)}
         known |= {each.table for each in plan.left_out}

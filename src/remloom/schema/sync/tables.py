@@ -69,7 +69,6 @@ class TableSync:
         self.report = TableReport(table=reader.table.table, schema_name=self._schema)
 
     def sync(self, database: Database, table: Table) -> None:
-        """Read the table, and write what is new or otherwise."""
         watermark = self._watermark
         self._repeated = find_repeated_keys(database, table, self.reader)
         is_quick = watermark is not None and watermark.is_reliable and not self._repeated
@@ -120,7 +119,6 @@ class TableSync:
         self._writer.page(len(page), partial(self._sync_page, self._rows_of(page)))
 
     def _rows_of(self, page: Sequence[tuple[Any, ...]]) -> dict[str, SourceRow]:
-        """Give the rows of a page by their keys."""
         rows: dict[str, SourceRow] = {}
         for values in page:
             try:
@@ -211,7 +209,6 @@ class TableSync:
         self._propose_same(written)
 
     def _targets_of(self, read: _Read) -> Targets:
-        """The edges of a row, without those to rows that were forgotten."""
         forgotten = self._writer.forgotten
         return [
             (edge, handle)

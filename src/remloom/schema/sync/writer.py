@@ -147,7 +147,6 @@ class PageItem(Struct, frozen=True):
 
     @property
     def handle(self) -> str:
-        """The handle of the row, or of the source of the edge."""
         return self.item.handle if isinstance(self.item, Row) else self.item.src
 
 
