@@ -194,6 +194,7 @@ class SqliteFileDatabase(SqlDatabase):
         return bool(self._read(f"SELECT 1 FROM {self._qualified(table)} WHERE {missing} LIMIT 1"))
 
     def _estimate(self, table: Table) -> int | None:
+        """The number of rows, from how dense their ids are at some places."""
         source = self._qualified(table.name)
         if table.name in self._without_row_id:
             counted = self._read(f"SELECT count(*) FROM (SELECT 1 FROM {source} LIMIT 1000000)")

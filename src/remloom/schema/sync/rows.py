@@ -218,6 +218,7 @@ class RowReader:
         )
 
     def _key_of(self, values: Sequence[Any]) -> Key:
+        """The key of a row; in a table without one, a digest of the row."""
         if not self._key:
             return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
         return tuple([values[position] for position in self._key])
@@ -268,6 +269,7 @@ class RowNames:
         self._names: dict[str, str] = {}  # by key
 
     def of(self, handles: Collection[str]) -> dict[str, str]:
+        """The names of these, by handle, without those that are not stored."""
         if len(self._names) > _KEPT:
             self._names.clear()
         keys = {handle: labels.key(handle) for handle in handles}

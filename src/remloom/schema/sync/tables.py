@@ -209,6 +209,7 @@ class TableSync:
         self._propose_same(written)
 
     def _targets_of(self, read: _Read) -> Targets:
+        """The edges of a row, without those to rows that were forgotten."""
         forgotten = self._writer.forgotten
         return [
             (edge, handle)
