@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from remloom.store.indexes.arrays import AllowedIds
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.hnsw import VectorIndex
+from remloom.store.indexes.segments import AllowedIds
 from remloom.store.indexes.trigrams import NameIndex
 
 FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara

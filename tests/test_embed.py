@@ -15,9 +15,9 @@ from remloom.embed.answers import CachedQueries
 from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.embed.model_card import identity, prefixes
 from remloom.errors import EmbedderError, MissingExtraError, UnknownNameError
+from remloom.local_models import verified
 from remloom.settings import Settings
 from remloom.text.sentences import approximate_token_ends, split_by_tokens
-from remloom.verify import verified
 
 DIGEST = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # of "foo"
 

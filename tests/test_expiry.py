@@ -28,7 +28,7 @@ class Clock:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.at = datetime.now(UTC)
-        patch.setattr("remloom.store.rules.expiry.time_ns", lambda: (micros(self.at) or 0) * 1000)
+        patch.setattr("remloom.store.encoding.time_ns", lambda: (micros(self.at) or 0) * 1000)
 
     def after(self, hours: int) -> datetime:
         return self.at + hours * HOUR

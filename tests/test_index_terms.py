@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.indexes.arrays import AllowedIds
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.postings import K1, B
+from remloom.store.indexes.segments import AllowedIds
 from remloom.text import analysis
 from remloom.text.analysis import STOP_WORDS
 

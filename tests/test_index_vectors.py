@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.indexes.arrays import AllowedIds
 from remloom.store.indexes.hnsw import GRAPH_MINIMUM, VectorIndex
+from remloom.store.indexes.segments import AllowedIds
 
 DIMS = 32
 

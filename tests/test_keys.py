@@ -22,7 +22,7 @@ from remloom.errors import (
 from remloom.serve.cli.app import program
 from remloom.settings import Settings
 from remloom.store.tenants import encryption
-from remloom.store.tenants.tenant_file import ScryptCost
+from remloom.store.tenants.encryption import ScryptCost
 
 PHRASE = "four quinces and a pear"
 

@@ -97,7 +97,7 @@ def test_what_imports_onnxruntime_finds_its_telemetry_off_and_the_environment_is
         "import os\nseen = os.environ.get('ORT_DISABLE_TELEMETRY')\n"
     )
     program = (
-        "import os; from remloom.onnx import load_onnxruntime; before = dict(os.environ);"
+        "import os; from remloom.local_models import load_onnxruntime; before = dict(os.environ);"
         "print(load_onnxruntime().seen, load_onnxruntime().seen, dict(os.environ) == before)"
     )
     for given, expected in (({}, "1 1 True"), ({"ORT_DISABLE_TELEMETRY": "0"}, "0 0 True")):
@@ -112,7 +112,9 @@ def test_what_imports_onnxruntime_finds_its_telemetry_off_and_the_environment_is
 def test_no_library_that_loads_onnxruntime_is_imported_before_its_telemetry_is_off(
     library: str,
 ) -> None:
-    sources = [path for path in (TESTS.parent / "src").rglob("*.py") if path.name != "onnx.py"]
+    sources = [
+        path for path in (TESTS.parent / "src").rglob("*.py") if path.name != "local_models.py"
+    ]
     statement = re.compile(rf"^[ \t]+(?:from|import) {library}\b", re.M)
     found = [
         (path, match.start()) for path in sources for match in statement.finditer(path.read_text())

@@ -12,8 +12,8 @@ from remloom import Edge, Entity, Memory, Row
 from remloom.errors import ConflictError, RowError, UnknownNameError
 from remloom.model import Field, SchemaDefinition
 from remloom.predicates import Contains, Eq, Gt, Query
+from remloom.store.copy import copy
 from remloom.store.definitions import definition_entries
-from remloom.store.transfer.copy import copy
 from remloom.testing.embedder import WordEmbedder
 
 ORDERS = SchemaDefinition(

@@ -19,12 +19,12 @@ from remloom import Edge, Entity, Resource
 from remloom.errors import StoreBusyError, StoreClosedError
 from remloom.store.batch import Batch
 from remloom.store.contract import Reads
+from remloom.store.copy import copy
 from remloom.store.specs import EdgeSpec, NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.file.database import SqliteDatabase
 from remloom.store.sqlite.file.sealing import unlock
 from remloom.store.sqlite.select.sql_functions import prepare
-from remloom.store.transfer.copy import copy
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from waiting import until

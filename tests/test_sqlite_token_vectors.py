@@ -14,9 +14,9 @@ import pytest
 
 from remloom import Memory, Resource
 from remloom.store.batch import TokenVectorBatch
+from remloom.store.copy import copy
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.file.database import migrations
-from remloom.store.transfer.copy import copy
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 

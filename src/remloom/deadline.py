@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn, TypeVar
 
 _T = TypeVar("_T")
 
-_MOST_LEFT = 8  # calls of one model that are left to themselves, before it is asked no further
+_MOST_LEFT = 8  # calls of one model that are left to themselves, before it gets no more
 
 
 class Overdue(Exception):
@@ -38,7 +38,7 @@ class Deadline(NamedTuple):
 
 NEVER = Deadline()
 
-# The calls that have not come back: who is asked, and by when. Put and taken by single steps, they
+# The calls that have not come back: which model, and by when. Put and taken by single steps, they
 # need no lock.
 _calls: dict[threading.Thread, tuple[object, Deadline]] = {}
 
@@ -49,14 +49,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def within(deadline: Deadline, model: object, work: Callable[[], _T]) -> _T:
-    """Do some work and return what it returns, or raise what it raises.
-
-    Args:
-        model: does it.
-
-    Raises:
-        Overdue: it takes longer, or the model has not come back from several earlier calls.
-    """
+    """Do some work of a model and return what it returns, or raise what it raises. Raises Overdue:
+    it takes longer, or the model has not come back from several earlier calls."""
     return work() if deadline.seconds is None else begin(deadline, model, work)()
 
 
@@ -111,6 +105,6 @@ def _refusing(message: str) -> Callable[[], NoReturn]:
 def _count_left(model: object) -> int:
     """Count the calls that are past their deadline and have not come back."""
     return sum(
-        asked is model and deadline.left == 0 and thread.is_alive()
-        for thread, (asked, deadline) in _calls.copy().items()
+        called is model and deadline.left == 0 and thread.is_alive()
+        for thread, (called, deadline) in _calls.copy().items()
     )

@@ -1,4 +1,4 @@
-"""Key-value entries: what is stored durably beside the records.
+"""Key-value entries: what is stored durably besides the records.
 
 Usage, runs and their receipts, failed items, checkpoints, cached replies, jobs and their leases
 live in the tenant's own store, so that they are as sealed and encrypted as the records, and go with
@@ -20,11 +20,8 @@ _REMADE = "remade:"
 
 
 class Entry(Struct, frozen=True):
-    """A value under a key of a namespace. Keys sort as text.
-
-    Raises:
-        InvalidInputError: the namespace or the key is empty, or has a NUL in it.
-    """
+    """A value under a key of a namespace. Keys sort as text. Raises InvalidInputError: the
+    namespace or the key is empty, or has a NUL in it."""
 
     namespace: str
     key: str
@@ -45,10 +42,10 @@ class Entry(Struct, frozen=True):
 
 
 class KeyRange(Struct, frozen=True, gc=False):
-    """Which keys of a namespace are asked for, and in which order."""
+    """Which keys of a namespace to list, and in which order."""
 
     prefix: str = ""
-    after: str = ""  # go on behind this key, in the order asked for
+    after: str = ""  # go on behind this key, in that order
     limit: int | None = None
     newest_first: bool = False  # the highest keys first
 
@@ -90,15 +87,12 @@ class EntryReads(Protocol):
 
     def get(self, namespace: str, key: str) -> Entry | None:
         """Return the entry, or None. One index probe."""
-        ...
 
     def list(self, namespace: str, within: KeyRange = ALL_KEYS) -> Entries:
         """List the entries of a namespace, by key. One range of an index."""
-        ...
 
     def count(self, namespace: str, prefix: str = "") -> int:
         """Count the entries of a namespace whose keys begin so. One range of an index."""
-        ...
 
 
 class KeyValue(EntryReads, Protocol):
@@ -128,4 +122,3 @@ class KeyValue(EntryReads, Protocol):
             InvalidInputError (`expected_version` without exactly one entry), and what
             `Store.write` raises of a full, busy or read-only store.
         """
-        ...

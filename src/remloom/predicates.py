@@ -15,30 +15,6 @@ from msgspec.structs import replace
 from .errors import InvalidInputError
 from .model import Order
 
-__all__ = [
-    "All",
-    "And",
-    "Contains",
-    "EndsWith",
-    "Eq",
-    "Exists",
-    "Gt",
-    "Gte",
-    "In",
-    "Lt",
-    "Lte",
-    "Matches",
-    "Ne",
-    "Not",
-    "NotExists",
-    "NotIn",
-    "Or",
-    "Predicate",
-    "Query",
-    "StartsWith",
-    "VectorSimilar",
-]
-
 
 class _Comparison(Struct, frozen=True, tag=True):
     field: str

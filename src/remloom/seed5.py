@@ -21,19 +21,13 @@ from .model import Registered
 if TYPE_CHECKING:
     from .schema.plan.plan import Plan
 
-__all__ = ["OntologyDiscovery", "SchemaRegistry", "ontology_discovery", "schema_registry"]
-
 
 # address of what was discovered -> the same with its password, which a plan does not have
 _addresses: dict[str, str] = {}
 
 
 class SchemaRegistry:
-    """Registers schemas of tenants.
-
-    Args:
-        home_or_url: where the tenants are kept; default the setting `home`.
-    """
+    """Registers schemas of tenants, in the home that is given or set."""
 
     def __init__(self, home_or_url: str | os.PathLike[str] | None = None) -> None:
         self._home = home_or_url

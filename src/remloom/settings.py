@@ -17,15 +17,6 @@ from msgspec import Meta, Struct
 
 from .errors import SettingsError, UnknownNameError
 
-__all__ = [
-    "DEFAULT_EMBEDDER",
-    "Settings",
-    "TaskSettings",
-    "calls_forbidden",
-    "source_password",
-    "split_list",
-]
-
 DEFAULT_EMBEDDER = "minilm"  # of a memory that has no vectors yet
 
 _PREFIX = "REMLOOM_"
@@ -125,7 +116,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     debug: bool = False  # the command line shows the traceback of an unexpected error
 
     @classmethod
-    def load(cls, **given: Any) -> Settings:
+    def load(cls, **values: Any) -> Settings:
         """Load the settings from the TOML file, the environment and arguments.
 
         An argument of None is not given.
@@ -135,7 +126,7 @@ class Settings(Struct, frozen=True, kw_only=True):
                 nearly one.
             SettingsError: a value of the wrong type.
         """
-        arguments = {name: value for name, value in given.items() if value is not None}
+        arguments = {name: value for name, value in values.items() if value is not None}
         for name in arguments:
             if name not in cls.__struct_fields__:
                 raise UnknownNameError("setting", name, cls.__struct_fields__)
@@ -241,7 +232,6 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
-    """Read the TOML file, if there is one."""
     named = os.environ.get(_PREFIX + "CONFIG")
     folder = _default_home() if not home or _is_url(os.fspath(home)) else home
     path = Path(named) if named else Path(folder).expanduser() / "remloom.toml"

@@ -288,7 +288,7 @@ class Clock:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.ahead = 0.0  # minutes
-        patch.setattr("remloom.store.rules.expiry.time_ns", self.time_ns)
+        patch.setattr("remloom.store.encoding.time_ns", self.time_ns)
 
     def time_ns(self) -> int:
         return time.time_ns() + int(self.ahead * 60e9)

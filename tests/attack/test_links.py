@@ -22,7 +22,7 @@ from remloom.store.sqlite.admin import _set_aside
 from remloom.store.sqlite.file.commit_mark import Commit, CommitMark
 from remloom.store.sqlite.file.database import SqliteDatabase
 from remloom.store.sqlite.file.sealing import seal
-from remloom.store.tenants import tenant_file
+from remloom.store.tenants.encryption import change_tenant_file
 from remloom.tenancy.api_keys import ApiKeys
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
@@ -174,7 +174,7 @@ def behind(database: Path) -> dict[str, Callable[[], object]]:
     commit = Commit(1, 2, 3, 4)
     return {
         "mark": lambda: CommitMark(database).write(commit),
-        "tenant file": lambda: tenant_file.change(
+        "tenant file": lambda: change_tenant_file(
             database.parent, lambda now: replace(now, tenant="else")
         ),
         "database": lambda: SqliteDatabase(database, KEY, create=True),

@@ -372,7 +372,7 @@ def test_a_tenant_file_being_rewritten_by_a_killed_process_still_opens_the_tenan
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str, rounds: Rounds, counted: Counted
 ) -> None:
     from remloom.store.tenants import encryption
-    from remloom.store.tenants.tenant_file import ScryptCost
+    from remloom.store.tenants.encryption import ScryptCost
 
     monkeypatch.setattr(encryption, "COST", ScryptCost(2**4, 8, 1))
     key, made = "seven quinces in a bowl", "acme" if work == "raise" else "other"

@@ -15,7 +15,7 @@ from remloom.errors import RowError
 from remloom.model import Edge, Field, Row, SchemaDefinition
 from remloom.schema.definitions.changes import _WIDER
 from remloom.store.rules.field_values import read_row
-from remloom.store.rules.row_validation import checker_of
+from remloom.store.rules.row_rules import checker_of
 
 CALLS = SchemaDefinition(
     schema_name="calls",

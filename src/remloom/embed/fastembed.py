@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError, UnknownNameError
-from ..onnx import load_onnxruntime
+from ..local_models import load_onnxruntime
 from ..text.sentences import approximate_windows
 from .answers import unit_rows
 from .model_card import identity, prefixes

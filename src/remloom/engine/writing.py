@@ -13,9 +13,9 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNam
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
+from ..store.encoding import content_key
 from ..store.results import Written
 from ..store.rules import validation
-from ..store.rules.indexed_text import content_key
 from ..store.specs import EdgeSpec
 from .arguments import MAX_COUNT, check_aware, check_text
 from .engine import Engine

@@ -27,11 +27,10 @@ from ..sql.columns import RENAMED
 from ..store.batch import Vector
 from ..store.contract import Store
 from ..store.definitions import Schemas
-from ..store.encoding import SCHEMAS
+from ..store.encoding import SCHEMAS, embedded_text
 from ..store.indexes.name_similarity import NameMatches, split_name
 from ..store.indexes.postings import K1, B
 from ..store.results import Match
-from ..store.rules.indexed_text import embedded_text
 from ..store.specs import EdgeSpec, NameSpec, SearchSpec
 from ..text.analysis import term_set, terms
 

@@ -14,7 +14,7 @@ from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
-from ..store.forgetting.mentions import names_in
+from ..store.forgetting.remaining_words import names_in
 from ..store.rules.merge import keys_of
 from ..store.specs import ChunkRange, EdgeSpec
 from . import chats

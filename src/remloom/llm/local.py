@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError, ModelCallsForbiddenError, ModelRefusedError, SettingsError
+from ..local_models import verified
 from ..settings import Settings, calls_forbidden
-from ..verify import verified
 from .contract import Reply, Request
 
 if TYPE_CHECKING:

@@ -181,7 +181,7 @@ class Admin:
 
         Returns: a line for each disagreement; none when all is well.
         """
-        from ..store.transfer.copy import unfinished
+        from ..store.copy import unfinished
 
         store = self.store
         leftovers = backend_for(self.settings).unfinished()
@@ -259,7 +259,7 @@ class Admin:
         Raises:
             ConflictError: the file exists already.
         """
-        from ..store.transfer.jsonl import export
+        from ..store.jsonl import export
 
         options: dict[str, Any] = {
             "tenant": self.tenant,
@@ -288,7 +288,7 @@ class Admin:
             InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
                 was written.
         """
-        from ..store.transfer.jsonl import import_
+        from ..store.jsonl import import_
 
         options: dict[str, Any] = {
             "model": self._engine.embedder_name,
@@ -318,7 +318,7 @@ def _exported_namespaces() -> tuple[str, ...]:
     """Give the namespaces of the entries that an export has, and an import takes."""
     from ..profile.beliefs.exchange import NAMESPACES
     from ..store.definitions import TAXONOMY
-    from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
+    from ..store.forgetting.watch import FORGOTTEN_ROWS
 
     return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS)
 

@@ -148,7 +148,7 @@ class Home:
             ConflictError: the target has memories of its own.
             StoreError: source and target differ afterwards; the source was written to meanwhile.
         """
-        from ..store.transfer.copy import copy_tenant
+        from ..store.copy import copy_tenant
 
         # what is not given of the copy is as it is of the source
         source = self._settings(tenant)

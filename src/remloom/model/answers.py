@@ -8,37 +8,27 @@ from typing import Any
 from msgspec import Struct
 
 from .edges import Edge
-from .records import Record, Resource, cited, record_dict
-from .traversal import Meaning, Node, ResolvedLabel, Stage, TraverseReport, meanings_dict
+from .records import Resource, cited, record_dict, set_values
+from .traversal import (
+    FoundRecord,
+    Meaning,
+    Node,
+    ResolvedLabel,
+    Stage,
+    TraverseReport,
+    meanings_dict,
+)
 
 
-class Hit(Struct, frozen=True, gc=False, kw_only=True):
+class Hit(FoundRecord, frozen=True, gc=False, kw_only=True):
     """A record that answers a query, and how well. It reads like the record itself."""
 
-    record: Record
     score: float = 1.0  # LOOKUP 1.0; FUZZY similarity 0..1; SEARCH cosine; text search BM25
     matched: str = ""  # the key or window that matched
     # sources of the other records with the same text, which SEARCH and recall show once
     copies: tuple[str, ...] = ()
     # of AS OF: what it says was written after that time; what it said then is not kept
     written_later: bool = False
-
-    @property
-    def id(self) -> str:
-        return self.record.id
-
-    @property
-    def name(self) -> str:
-        return self.record.name
-
-    @property
-    def schema(self) -> str:
-        return self.record.schema
-
-    @property
-    def type(self) -> str:
-        """An entity's or moment's type, a resource's category."""
-        return self.record.category if isinstance(self.record, Resource) else self.record.type
 
     @property
     def content(self) -> str:
@@ -79,13 +69,9 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     def as_dict(self) -> dict[str, Any]:
         shown = record_dict(self.record)
         shown["score"] = round(self.score, 6)
-        if self.matched:
-            shown["matched"] = self.matched
-        if self.copies:
-            shown["copies"] = list(self.copies)
-        if self.written_later:
-            shown["written_later"] = True
-        return shown
+        return shown | set_values(
+            matched=self.matched, copies=list(self.copies), written_later=self.written_later
+        )
 
 
 class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
@@ -99,16 +85,12 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
     written_later: int = 0  # hits that say what was written after `as_of`
 
     def as_dict(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"missing": list(self.missing)}
-        if self.resolved:
-            shown["resolved"] = [label.as_dict() for label in self.resolved]
-        if self.meanings:
-            shown["meanings"] = meanings_dict(self.meanings)
-        if self.as_of is not None:
-            shown["as_of"] = self.as_of.isoformat()
-        if self.written_later:
-            shown["written_later"] = self.written_later
-        return shown
+        return {"missing": list(self.missing)} | set_values(
+            resolved=[label.as_dict() for label in self.resolved],
+            meanings=meanings_dict(self.meanings),
+            as_of=self.as_of and self.as_of.isoformat(),
+            written_later=self.written_later,
+        )
 
 
 class SearchReport(Struct, frozen=True, gc=False, tag="search"):
@@ -117,7 +99,7 @@ class SearchReport(Struct, frozen=True, gc=False, tag="search"):
     waiting: int = 0  # texts without a vector; some more may not be counted
 
     def as_dict(self) -> dict[str, Any]:
-        return {"waiting": self.waiting} if self.waiting else {}
+        return set_values(waiting=self.waiting)
 
 
 class SelectReport(Struct, frozen=True, gc=False, tag="select"):

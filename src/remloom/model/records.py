@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
@@ -12,14 +14,29 @@ from msgspec.structs import replace
 
 from .. import labels
 from .edges import Edge
-from .roles import role_of
 
 # property of an entity that is known only from reading; it goes when somebody writes of the entity
 EXTRACTED = "extracted"
 SESSION_GAP = timedelta(hours=6)  # of silence in a chat, after which a new session begins
 
-# values of a field that `record_dict` leaves out
-_UNSET: tuple[Any, ...] = (None, "", (), [], {}, False)
+# roles in a chat with an assistant, and what they are called
+USER = "user"
+ASSISTANT = "assistant"
+NOBODY = "nobody"  # pages, files and programs that speak in a chat, and those who made them
+
+_ROLES = {
+    USER: ("customer", "human", "user"),
+    ASSISTANT: (
+        "agent", "ai", "assistant", "bot", "chatbot", "chatgpt", "claude", "gemini", "gpt", "model"
+    ),
+    NOBODY: (
+        "browser", "computer", "developer", "environment", "function", "ipython", "observation",
+        "plugin", "result", "retrieval", "search", "system", "tool", "toolresult", "web",
+    ),
+}  # fmt: skip
+_BY_WORD = {word: role for role, words in _ROLES.items() for word in words}
+_LAST = ("assistant", "bot", "chatbot")  # of a name, whatever stands before
+_PARTS = re.compile(r"[\s_-]+")
 
 
 class Person(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -37,15 +54,11 @@ class Speaker(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     speaking_time: float = 0.0  # seconds
 
 
-class Resource(
-    Struct,
-    frozen=True,
-    gc=False,
-    kw_only=True,
-    omit_defaults=True,
-    tag_field="schema",
-    tag="resources",
-):
+class _Record(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="schema"):
+    """What the four kinds of records have in common: how they are written as JSON."""
+
+
+class Resource(_Record, frozen=True, kw_only=True, tag="resources"):
     """A chunk of content: part of a document, a chat turn, a note, or a text derived from these."""
 
     schema: ClassVar[str] = "resources"
@@ -99,8 +112,7 @@ class Resource(
     @property
     def title(self) -> str:
         """The title of the document or chat that it is part of, or an empty string."""
-        title = self.metadata.get("title")
-        return title if isinstance(title, str) else ""
+        return _text(self.metadata.get("title"))
 
     @property
     def lines(self) -> tuple[int, int] | None:
@@ -120,15 +132,7 @@ class Resource(
         return tuple(self.metadata.get("message_ids") or ())
 
 
-class Entity(
-    Struct,
-    frozen=True,
-    gc=False,
-    kw_only=True,
-    omit_defaults=True,
-    tag_field="schema",
-    tag="entities",
-):
+class Entity(_Record, frozen=True, kw_only=True, tag="entities"):
     """A person, organization, project, place, concept, agent-let, … that is known by name."""
 
     schema: ClassVar[str] = "entities"
@@ -151,8 +155,7 @@ class Entity(
     @property
     def uri(self) -> str:
         """Where the document or chat that it stands for was read, or an empty string."""
-        uri = self.properties.get("uri")
-        return uri if isinstance(uri, str) else ""
+        return _text(self.properties.get("uri"))
 
     @property
     def is_extracted(self) -> bool:
@@ -160,15 +163,7 @@ class Entity(
         return bool(self.properties.get(EXTRACTED))
 
 
-class Moment(
-    Struct,
-    frozen=True,
-    gc=False,
-    kw_only=True,
-    omit_defaults=True,
-    tag_field="schema",
-    tag="moments",
-):
+class Moment(_Record, frozen=True, kw_only=True, tag="moments"):
     """A stretch of time and what it was about: the resources and entities in it. Moments nest."""
 
     schema: ClassVar[str] = "moments"
@@ -197,8 +192,7 @@ class Moment(
     @property
     def uri(self) -> str:
         """Where the document or chat whose moment it is was read, or an empty string."""
-        uri = self.metadata.get("uri")
-        return uri if isinstance(uri, str) else ""
+        return _text(self.metadata.get("uri"))
 
     @property
     def is_made(self) -> bool:
@@ -206,15 +200,7 @@ class Moment(
         return "made_by" in self.metadata or "uri" in self.metadata
 
 
-class Row(
-    Struct,
-    frozen=True,
-    gc=False,
-    kw_only=True,
-    omit_defaults=True,
-    tag_field="schema",
-    tag="rows",
-):
+class Row(_Record, frozen=True, kw_only=True, tag="rows"):
     """A record of a schema that the tenant registered: a customer, an order, a ticket.
 
     It is found by its handle, which no other row of its schema has, and by its name, which others
@@ -265,6 +251,20 @@ class Row(
         return "\n".join([*filter(None, [self.summary]), *facts])
 
 
+@lru_cache(maxsize=1024)
+def role_of(name: str) -> str:
+    """The role that a name is for; empty for one that is for none, such as a person's.
+
+    >>> role_of("Human"), role_of("Support bot"), role_of("AI agent"), role_of("tool")
+    ('user', 'assistant', 'assistant', 'nobody')
+    >>> role_of("Claude"), role_of("Claude Monet")
+    ('assistant', '')
+    """
+    words = _PARTS.split(name.strip().casefold())
+    is_known = words[-1] in _LAST or all(word in _BY_WORD for word in words)
+    return _BY_WORD[words[-1]] if is_known else ""
+
+
 Record: TypeAlias = Resource | Entity | Moment | Row
 
 
@@ -305,8 +305,11 @@ def trust_of(record: Record) -> str:
     return "read" if isinstance(record, Row) else "derived"
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _shown(value: Any) -> str:
-    """A field's value as text."""
     if isinstance(value, str):
         return value
     if isinstance(value, datetime):
@@ -338,6 +341,11 @@ def record_dict(record: Record) -> dict[str, Any]:
             continue
         # `omit_defaults` leaves defaults out of `built`; they are plain values already
         value = built.get(name, getattr(record, name))
-        if name in ("id", "name") or value not in _UNSET:
+        if name in ("id", "name") or value:
             shown[name] = value
     return shown
+
+
+def set_values(**values: Any) -> dict[str, Any]:
+    """Return those of these values that are set."""
+    return {name: value for name, value in values.items() if value}

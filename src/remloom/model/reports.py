@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from .edges import EdgeKey
 
-MOST_MENTIONS = 1_000  # told of what was forgotten
+MOST_MENTIONS = 1_000  # reported of what was forgotten
 _SHOWN_EDGES = 5  # in words
 
 
@@ -145,7 +145,7 @@ class Copied(Struct, frozen=True, kw_only=True):
     records: int
     edges: int
     vectors: int
-    entries: int  # beside the records
+    entries: int  # key-value entries
     written: int  # records and edges
     resumed: bool = False  # an earlier copy had been broken off
     checksum: str  # of all contents, the same at both places

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from .edges import Direction, Edge
-from .records import Record, Resource, record_dict
+from .records import Record, Resource, record_dict, set_values
 
 _SHOWN = 80  # characters of a name in a message
 MAX_NODE_EDGES = 9  # of a node's own edges in its `graph_paths`
@@ -68,14 +68,10 @@ class JsonValue(Struct, frozen=True):
 Mapping.register(JsonValue)
 
 
-class Node(JsonValue, frozen=True, dict=True):
-    """A record that a TRAVERSE reached, and by which way."""
+class FoundRecord(Struct, frozen=True):
+    """A record that was found; it shows what every record has."""
 
     record: Record
-    depth: int  # hops from the start
-    path: tuple[str, ...]  # keys from the start to the record
-    # of AS OF: what it says was written after that time
-    written_later: bool = False
 
     @property
     def id(self) -> str:
@@ -93,6 +89,15 @@ class Node(JsonValue, frozen=True, dict=True):
     def type(self) -> str:
         """An entity's or moment's type, a resource's category."""
         return self.record.category if isinstance(self.record, Resource) else self.record.type
+
+
+class Node(FoundRecord, JsonValue, frozen=True, dict=True):
+    """A record that a TRAVERSE reached, and by which way."""
+
+    depth: int  # hops from the start
+    path: tuple[str, ...]  # keys from the start to the record
+    # of AS OF: what it says was written after that time
+    written_later: bool = False
 
     @property
     def graph_paths(self) -> tuple[Edge, ...]:
@@ -173,7 +178,7 @@ class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Make the JSON object, without what is not set."""
-        return {name: value for name, value in self._items().items() if value}
+        return set_values(**self._items())
 
     def __str__(self) -> str:
         """Say which it is in words.
@@ -254,22 +259,15 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
             "edges_unfollowed": self.unfollowed_edges,
             "graph_paths_truncated": self.graph_paths_truncated,
         }
-        if self.strategy != "breadth-first":
-            shown["strategy"] = self.strategy
-        if self.as_of is not None:
-            shown["as_of"] = self.as_of.isoformat()
-        if self.written_later:
-            shown["written_later"] = self.written_later
-        if self.unknown_edge_types:
-            shown["unknown_edge_types"] = self.unknown_edge_types
         if self.edge_counts is not None:
             shown["edge_counts"] = [count.as_dict() for count in self.edge_counts]
-        if self.start_truncated:
-            shown["start_truncated"] = True
-        if self.incoming_edges:
-            shown["edges_incoming"] = self.incoming_edges
-        if self.resolved:
-            shown["resolved"] = [label.as_dict() for label in self.resolved]
-        if self.meanings:
-            shown["meanings"] = meanings_dict(self.meanings)
-        return shown
+        return shown | set_values(
+            strategy="" if self.strategy == "breadth-first" else self.strategy,
+            as_of=self.as_of and self.as_of.isoformat(),
+            written_later=self.written_later,
+            unknown_edge_types=self.unknown_edge_types,
+            start_truncated=self.start_truncated,
+            edges_incoming=self.incoming_edges,
+            resolved=[label.as_dict() for label in self.resolved],
+            meanings=meanings_dict(self.meanings),
+        )

@@ -18,7 +18,7 @@ from ..profile.slots.registry import OWN_SLOT
 from ..runs.service import Runs
 from ..schema.service import Schemas
 from ..store.definitions import TAXONOMY
-from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
+from ..store.forgetting.watch import FORGOTTEN_ROWS
 from ..store.rules.admission import EXPIRY, JOB, SCHEMA
 from ..tenancy.api_keys import ApiKeys, Scope
 from ..tenancy.grants import Grants

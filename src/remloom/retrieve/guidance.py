@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from ..heads.head import ORDER, head
 from ..model import Resource
-from ..model.roles import ASSISTANT, USER
+from ..model.records import ASSISTANT, USER
 from ..store.batch import Vector
 from ..store.contract import Store
 from ..store.specs import SearchSpec

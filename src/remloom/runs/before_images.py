@@ -18,8 +18,7 @@ from ..kv import Entry, edge_ref, label_ref
 from ..model import Edge, Record
 from ..store.batch import BatchRecord, Vector
 from ..store.contract import Store
-from ..store.rules.record_ids import new_id
-from ..store.rules.references import referred_ids
+from ..store.rules.record_ids import new_id, referred_ids
 
 # Namespaces of entries. Their keys begin with the id of the run and a slash.
 CREATED = "run.made"

@@ -19,10 +19,9 @@ from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.definitions import as_stored
-from ..store.encoding import DECODERS
+from ..store.encoding import DECODERS, searchable_text
 from ..store.forgetting.watch import LAST_FORGETTING
 from ..store.history import uncovered_entries
-from ..store.rules.indexed_text import searchable_text
 from ..store.rules.merge import keys_of
 from .before_images import (
     BEFORE_EDGE,

@@ -16,7 +16,7 @@ from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.rules.merge import merge_edge
-from ..store.rules.references import referred_ids
+from ..store.rules.record_ids import referred_ids
 from .before_images import BeforeImages, Created, edge_digest, edge_state, last_writer
 from .failures import FAILED_ITEM
 

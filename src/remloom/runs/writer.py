@@ -14,9 +14,9 @@ from ..kv import Entry, is_other_ref
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
+from ..store.encoding import embedded_text
 from ..store.forgetting.watch import ForgettingWatch
 from ..store.results import Written
-from ..store.rules.indexed_text import embedded_text
 from ..store.rules.validation import build
 from .before_images import BeforeImages
 from .run import Diff, Run, Status, retry, run_entry

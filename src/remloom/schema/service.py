@@ -19,7 +19,7 @@ from ..model import Receipt, Record, Registered, Row, RowsMigrated, SchemaDefini
 from ..predicates import Query
 from ..store.contract import Reads
 from ..store.definitions import read_definitions, read_taxonomy, taxonomy_entry
-from ..store.rules.expiry import has_expired
+from ..store.encoding import has_expired
 from .sources import Sources, source_url
 
 if TYPE_CHECKING:

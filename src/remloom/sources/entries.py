@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from ..model.roles import NOBODY, role_of
+from ..model.records import NOBODY, role_of
 from ..text import dates
 from .document import Document, Skipped, Turn, chat_document
 

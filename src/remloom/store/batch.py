@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
+from ..errors import ChangedError, ConflictError, GoneError, InvalidInputError
 from ..kv import Entry
 from ..model import Edge, EdgeKey, Record, Resource
+from .encoding import micros
 
 
 class Vector(Struct, frozen=True, gc=False):
     """One embedded window of a record: a range of characters of its text, and its unit vector."""
 
-    # character offsets into what is embedded of the record (see `validation.embedded_text`)
+    # character offsets into what is embedded of the record (see `encoding.embedded_text`)
     start: int
     end: int
     data: bytes  # float32, unit length
@@ -52,7 +54,7 @@ class BatchRecord(Struct, frozen=True, gc=False):
     # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
     record: Record
     keys: tuple[str, ...]  # the key of its name first, then those of its aliases; none twice
-    # what text search indexes (see `validation.searchable_text`); empty: nothing, nor is anything
+    # what text search indexes (see `encoding.searchable_text`); empty: nothing, nor is anything
     # embedded
     text: str
     vectors: tuple[Vector, ...] = ()
@@ -81,6 +83,50 @@ class Preconditions(Struct, frozen=True):
     edges: dict[EdgeKey, Edge | None] = {}
     # (namespace, key) -> version that the entry must have; 0: not stored
     entries: dict[tuple[str, str], int] = {}
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the records that it is about."""
+        return list(dict.fromkeys((*self.existing, *self.records)))
+
+    def check_records(self, updated: Mapping[str, int]) -> None:
+        """Refuse if records are missing, or updated (by id, in microseconds since 1970) at another
+        time than expected. Raises GoneError or ChangedError."""
+        if missing := tuple(id for id in self.existing if id not in updated):
+            raise GoneError(
+                "what this was to rest on was forgotten meanwhile",
+                remedy="start it again: it goes on without",
+                ids=missing,
+            )
+        for id, at in self.records.items():
+            if updated.get(id) != micros(at):
+                raise changed(f"the record {id}")
+
+
+def changed(what: str) -> ChangedError:
+    return ChangedError(f"{what} was changed meanwhile", remedy="try again")
+
+
+def only_entry(entries: Sequence[Entry]) -> Entry:
+    """Return the one entry whose version is expected. Raises InvalidInputError: none or several."""
+    if len(entries) != 1:
+        raise InvalidInputError(
+            f"an expected version is about one entry, not {len(entries)}",
+            remedy="put them one by one",
+        )
+    return entries[0]
+
+
+def version_conflict(entry: Entry, version: int, expected: int) -> ConflictError:
+    return ConflictError(
+        f"entry {entry.namespace} {entry.key!r} has version {version}, not {expected}: another "
+        "wrote it first",
+        remedy="read it again, and decide anew",
+        kind=entry.namespace,
+        id=entry.key,
+        found=version,
+        expected=expected,
+    )
 
 
 class Batch(Struct, frozen=True):

@@ -49,7 +49,7 @@ from .definitions import Schemas
 from .results import Capabilities, Deletion, Written
 
 # Namespaces of entries that a store writes itself.
-ERASURES = "erasing"  # what is still to be erased: the store's own matter, which is not copied
+ERASURES = "erasing"  # what is still to be erased: of one store alone, not copied
 INDEXES = "index"  # what `sql.create_index` made; the key is `<schema>.<path>`
 # Of entries that say something of texts by their numbers (see `Records.texts_after`): those are one
 # store's own, so they are not copied.
@@ -65,7 +65,6 @@ class Reads(Protocol):
 
         It is the same value until one of them changes, in any process; the definitions that did
         not are the same values even then. One index probe."""
-        ...
 
     @property
     def records(self) -> RecordReads: ...
@@ -115,7 +114,6 @@ class Store(Reads, Protocol):
             `expected.existing`), ChangedError (of what else is expected), EmbedderMismatchError,
             VectorError (dimension), StoreFullError, ReadOnlyStoreError, StoreBusyError.
         """
-        ...
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
         """Write batches one after another in one transaction: all, or, when one fails or `batches`
@@ -127,7 +125,6 @@ class Store(Reads, Protocol):
 
         Raises: what `write` raises, and what `batches` raises.
         """
-        ...
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
         """Write what `work` makes of what it reads, in the transaction that it reads in.
@@ -142,19 +139,16 @@ class Store(Reads, Protocol):
 
         Raises: what `write` raises; InvalidInputError (`work` writes, or searches by vector).
         """
-        ...
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
         """Do what `update` does, and with what the batch has `deleted` what `delete` with `erase`
         does: what is looked up, what is deleted and what is written without it are of one state.
         `work` sees what has expired as well."""
-        ...
 
     def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
         """Let records expire at a time, or never (None), and change nothing else of them, not even
         `updated_at`. Returns how many there are: ids that are not stored, or that have expired
         already, are passed over. One transaction; a few index entries a record."""
-        ...
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         """Remove records with their vectors, text, keys, queue entries, references from moments,
@@ -164,13 +158,10 @@ class Store(Reads, Protocol):
         edges goes too. With `erase`, nothing of them remains in any file: snapshots are dropped and
         freed pages zeroed. What cannot be emptied yet because somebody reads it is `pending`: it is
         emptied once it can be, and `admin.check` says if not."""
-        ...
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Let this thread's reads inside the context see one state of the store. Nests; keep it
         short."""
-        ...
 
     def close(self) -> None:
         """Finish background work and release everything; later calls raise StoreClosedError."""
-        ...

@@ -32,7 +32,6 @@ _NONE = Taxonomy()
 
 
 def read_definitions(entries: EntryReads) -> dict[str, SchemaDefinition]:
-    """Read the current definition of every schema that is registered."""
     return {
         entry.key: decode_definition(entry)
         for entry in entries.list(DEFINITIONS)
@@ -57,12 +56,8 @@ def earlier_definitions(entries: EntryReads, name: str) -> list[SchemaDefinition
 def definition_entries(
     definition: SchemaDefinition, changes: int, earlier: SchemaDefinition | None = None
 ) -> list[Entry]:
-    """Return the entries that register a definition.
-
-    Args:
-        changes: the number of changes with this one.
-        earlier: the definition that it follows.
-    """
+    """Return the entries that register a definition, with the number of changes so far and the
+    definition that it follows."""
     name = definition.schema_name
     entries = [
         Entry(DEFINITIONS, name, msgspec.json.encode(definition)),
@@ -75,37 +70,26 @@ def definition_entries(
 
 
 class Definitions:
-    """The schemas of one tenant, read again once somebody changed them.
-
-    Whether somebody did is one index probe, which only rows and what asks of them pay.
-    """
+    """The schemas of one tenant, read again once they changed, which an index probe says."""
 
     def __init__(self, entries: EntryReads) -> None:
         self._entries = entries
         self._read: tuple[object, dict[str, SchemaDefinition]] = (None, {})
 
     def all(self) -> Schemas:
-        """Return the definitions of all registered schemas, by name."""
         changes = self._entries.get(DEFINITIONS, CHANGES)
         state = None if changes is None else (changes.version, changes.value)
         known_state, known = self._read
         if state == known_state:
             return known
         # what is read is at least as new as `state`: at worst it is read once more
-        read = {
-            entry.key: _decode_once(entry.key, entry.value)
-            for entry in self._entries.list(DEFINITIONS)
-            if entry.key != CHANGES
-        }
+        read = read_definitions(self._entries)
         self._read = (state, read)
         return read
 
     def of(self, schema: str) -> SchemaDefinition | None:
-        """Return the definition of a schema; None of one of the built-in ones.
-
-        Raises:
-            UnknownNameError: there is no schema of this name.
-        """
+        """Return the definition of a schema, None of a built-in one. Raises UnknownNameError: there
+        is none."""
         if schema in SCHEMAS:
             return None
         known = self.all()
@@ -130,34 +114,26 @@ class Definitions:
         return read_record
 
 
+def decode_definition(entry: Entry) -> SchemaDefinition:
+    """Read the definition that an entry has. Raises CorruptStoreError: it has none."""
+    return _decode_once(entry.key, entry.value)
+
+
 @lru_cache(maxsize=256)
-def _decode_once(name: str, value: bytes) -> SchemaDefinition:
+def _decode_once(key: str, value: bytes) -> SchemaDefinition:
     """Decode a definition, once for all transactions: what is compiled for it, such as what checks
     its rows, is found by the object."""
-    return decode_definition(Entry(DEFINITIONS, name, value))
-
-
-def decode_definition(entry: Entry) -> SchemaDefinition:
-    """Read the definition that an entry has.
-
-    Raises:
-        CorruptStoreError: it has none.
-    """
     try:
-        return msgspec.json.decode(entry.value, type=SchemaDefinition)
+        return msgspec.json.decode(value, type=SchemaDefinition)
     except msgspec.MsgspecError as error:
         raise CorruptStoreError(
-            f"the definition of the schema {entry.key!r} is not as it was written: {error}",
+            f"the definition of the schema {key!r} is not as it was written: {error}",
             remedy="restore the last `remloom backup`, or register the schema again",
         ) from error
 
 
 def read_taxonomy(entries: EntryReads) -> Taxonomy:
-    """Read the taxonomy; an empty one if there is none. One index probe.
-
-    Raises:
-        CorruptStoreError: it is not as it was written.
-    """
+    """Read the taxonomy, empty if there is none. Raises CorruptStoreError: it is damaged."""
     entry = entries.get(TAXONOMY, _KEY)
     if entry is None:
         return _NONE
@@ -170,5 +146,4 @@ def read_taxonomy(entries: EntryReads) -> Taxonomy:
 
 
 def taxonomy_entry(taxonomy: Taxonomy) -> Entry:
-    """Return the entry that keeps a taxonomy."""
     return Entry(TAXONOMY, _KEY, msgspec.json.encode(taxonomy))

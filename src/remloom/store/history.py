@@ -29,9 +29,8 @@ from .specs import MOST_WORDS
 
 # namespace; the key is the id of the entity and the time, in microseconds since 1970
 CHANGE = "entity.change"
-NAME = (
-    "entity.name"  # … of a label that an entity gave up; the key is that and the id of the entity
-)
+# … of a label that an entity gave up; the key is that and the id of the entity
+NAME = "entity.name"
 # … of an entity that is called otherwise than before, or may be meant where another was that is
 # gone, until `ingest.linking` has looked for it; the key is its id
 RENAMED = "entity.renamed"
@@ -58,7 +57,7 @@ _decode = msgspec.json.Decoder(HistoryChange).decode
 
 
 def change_prefix(id: str) -> tuple[str, str]:
-    """Give the namespace of the changes of an entity, and how their keys begin; the last is
+    """Give the namespace and the prefix of the keys of the changes of an entity; the last is
     highest."""
     return CHANGE, id + _MARK
 
@@ -78,7 +77,7 @@ def change_entries(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
         at=moment_of(at) or datetime.now(UTC),
         number=before.number + 1 if before else 1,
         fields={
-            name: value for name in _FIELDS if (value := getattr(old, name)) != getattr(new, name)
+            name: getattr(old, name) for name in _FIELDS if getattr(old, name) != getattr(new, name)
         },
         properties={
             name: value
@@ -87,14 +86,8 @@ def change_entries(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
         },
         added=tuple(name for name in now if name not in was),
     )
-    entries = [
-        Entry(
-            CHANGE,
-            f"{new.id}{_MARK}{at:0{_DIGITS}}",
-            msgspec.json.encode(change),
-            refs=(new.id,),
-        )
-    ]
+    value = msgspec.json.encode(change)
+    entries = [Entry(CHANGE, f"{new.id}{_MARK}{at:0{_DIGITS}}", value, refs=(new.id,))]
     if _called(old) != _called(new):
         entries.append(Entry(RENAMED, new.id, b"{}", refs=(new.id,)))
     lost = set(keys_of(old)) - set(keys_of(new))
@@ -148,11 +141,8 @@ def changes(store: Store, id: str) -> Iterator[HistoryChange]:
 
 
 def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
-    """An entity as it was; None when it was not there yet.
-
-    Raises:
-        NotFoundError: what it was then is no longer kept.
-    """
+    """An entity as it was; None when it was not there yet. Raises NotFoundError: what it was then
+    is no longer kept."""
     if entity.updated_at is not None and entity.updated_at <= at:
         return entity
     if entity.created_at is not None and entity.created_at > at:
@@ -193,11 +183,7 @@ def _step(before: Any, after: Any) -> dict[str, Any]:
 
 
 def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list[Record]]:
-    """Look up, as `RecordReads.lookup` would have then, what had these keys, as it was.
-
-    Raises:
-        NotFoundError: see `entity_at`.
-    """
+    """Look up what had these keys, as it was. Raises NotFoundError: see `entity_at`."""
     records_by_key = store.records.lookup(keys, as_of=at)
     for key, records in records_by_key.items():
         known_ids = {record.id for record in records}
@@ -223,11 +209,7 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
 
 def record_at(store: Store, record: Record, at: datetime) -> Record | None:
     """A record as it was (of resources and moments only what is, is kept); None when it was not
-    there yet.
-
-    Raises:
-        NotFoundError: see `entity_at`.
-    """
+    there yet. Raises NotFoundError: see `entity_at`."""
     if not isinstance(record, Entity):
         return record if record.created_at is None or record.created_at <= at else None
     past = entity_at(store, record, at)
@@ -247,8 +229,6 @@ def _undone(entity: Entity, change: HistoryChange) -> Entity:
 
 
 def _short(key: str) -> str:
-    return (
-        key
-        if len(key) <= _LONGEST
-        else f"{key[:_LONGEST]}{_MARK}{sha256(key.encode()).hexdigest()}"
-    )
+    if len(key) <= _LONGEST:
+        return key
+    return f"{key[:_LONGEST]}{_MARK}{sha256(key.encode()).hexdigest()}"

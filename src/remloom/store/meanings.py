@@ -146,11 +146,8 @@ def own_keys(
 
 
 def no_own_label(record: Record, meanings: Sequence[Meaning] = ()) -> AmbiguousLabelError:
-    """Say that no edge is a record's own, as it is called as the handle of a row, and nothing else.
-
-    Args:
-        meanings: of its label, as far as they are known.
-    """
+    """Say that no edge is a record's own, as it is called as the handle of a row, and nothing else;
+    its label has these meanings, as far as they are known."""
     label = label_of_record(record)
     return AmbiguousLabelError(
         f"{label!r} is the handle of a row, and {record.id} is called nothing else: the edges"
@@ -167,6 +164,5 @@ def _may_be_shared(found: Sequence[Record] | None) -> bool:
 
 
 def _owners(reads: Reads, keys: Sequence[str]) -> dict[str, set[str]]:
-    """Return the ids of the records whose edges are at these keys."""
     by_key = reads.records.lookup(keys, edges=0, own=True) if keys else {}
     return {key: {record.id for record in records} for key, records in by_key.items()}

@@ -55,7 +55,6 @@ def refuse_search(_vector: Sequence[float], _spec: SearchSpec) -> NoReturn:
 
 
 def _split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
-    """Return the VectorSimilar of a filter, and the filter without it."""
     if isinstance(where, VectorSimilar):
         return where, And(())
     if not isinstance(where, And):
@@ -71,7 +70,6 @@ def _split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
 
 
 def has_regex(where: Predicate) -> bool:
-    """Whether a regular expression is part of a filter."""
     waiting = [where]
     while waiting:
         part = waiting.pop()
@@ -85,12 +83,8 @@ def has_regex(where: Predicate) -> bool:
 
 
 class Compiler(Conditions):
-    """Compiles predicates of one table. See `Conditions`.
-
-    Args:
-        writer: makes the provider's writer for a schema.
-        placeholder: of a parameter in the provider's statements.
-    """
+    """Compiles predicates of one table, by a writer for a schema and its placeholder of a
+    parameter."""
 
     def __init__(
         self,
@@ -124,9 +118,7 @@ class Compilers:
     definition is another.
 
     Args:
-        definitions: of the registered schemas.
         has_path: whether some record of a schema has a value at a JSON path.
-        writer, placeholder: see `Compiler`.
     """
 
     def __init__(
@@ -143,11 +135,7 @@ class Compilers:
         self._by_schema: dict[str, tuple[SchemaDefinition | None, Compiler]] = {}
 
     def of(self, schema: str) -> Compiler:
-        """Return the compiler of a schema.
-
-        Raises:
-            UnknownNameError: there is no such schema.
-        """
+        """Return the compiler of a schema. Raises UnknownNameError: there is no such schema."""
         definition = self.definitions.of(schema)
         known, compiler = self._by_schema.get(schema, (None, None))
         if compiler is None or known is not definition:
@@ -158,11 +146,7 @@ class Compilers:
 
 
 def order_direction(order: str) -> str:
-    """Return an order as SQL.
-
-    Raises:
-        InvalidInputError: it is neither asc nor desc.
-    """
+    """Return an order as SQL. Raises InvalidInputError: it is neither asc nor desc."""
     if order.lower() not in ("asc", "desc"):
         raise InvalidInputError(f"an order is asc or desc, not {order!r}")
     return order.upper()

@@ -1,4 +1,4 @@
-"""What a store gives back: matches, walks, counts, and what a write or a delete did."""
+"""What a store returns: matches, walks, counts, and what a write or a delete did."""
 
 from __future__ import annotations
 
@@ -91,5 +91,3 @@ class Capabilities(Struct, frozen=True):
     encrypted: bool = False
     # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
     writable: bool = True
-    # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
-    erases: bool = True

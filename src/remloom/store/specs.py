@@ -1,4 +1,4 @@
-"""What a store is asked for: which edges, which walk, which search, which chunks.
+"""Requests to a store: for edges, walks, searches, chunks.
 
 Each is declared here once, and goes as it is from the caller to the code that does the work.
 """
@@ -19,7 +19,7 @@ MOST_NAMESAKES = 1_000  # records that one name tells of: what more of them shar
 
 
 class EdgeOrder(Struct, frozen=True):
-    """In which order a node's edges are given and followed: by a column of the edge, or the key at
+    """In which order a node's edges are listed and followed: by a column of the edge, or the key at
     its far end.
 
     Unset values are lowest. Whichever way the order goes, equal edges come newest first; those of
@@ -36,7 +36,7 @@ NEWEST = EdgeOrder()
 
 
 class EdgeSpec(Struct, frozen=True, gc=False):
-    """Which edges at some keys are asked for."""
+    """Which edges at some keys to list."""
 
     keys: Sequence[str]
     direction: Direction
@@ -47,20 +47,20 @@ class EdgeSpec(Struct, frozen=True, gc=False):
 
 
 class WalkSpec(Struct, frozen=True, gc=False):
-    """Which walk from some keys is asked for."""
+    """Which walk from some keys to take."""
 
     starts: Sequence[str]
     direction: Direction
     depth: int  # levels
     rel_types: Sequence[str] | None = None  # None: along edges of every type
     breadth: int | None = None  # edges followed from a node; None: all
-    order: EdgeOrder = NEWEST  # in which a node's edges are followed, and the steps given
-    limit: int | None = None  # steps given; None: all
+    order: EdgeOrder = NEWEST  # in which a node's edges are followed, and the steps listed
+    limit: int | None = None  # steps listed; None: all
     as_of: datetime | None = None  # along edges in force then; None: now
 
 
 class SearchSpec(Struct, frozen=True, gc=False):
-    """Among which records a text or a vector is searched, and how many are given."""
+    """Among which records a text or a vector is searched, and how many to return."""
 
     limit: int
     schema: str | None = None  # None: records of every schema
@@ -69,7 +69,7 @@ class SearchSpec(Struct, frozen=True, gc=False):
 
 
 class NameSpec(Struct, frozen=True, gc=False):
-    """Among which names a text is searched, and how many records are given."""
+    """Among which names a text is searched, and how many records to return."""
 
     limit: int
     threshold: float  # least score, 0..1
@@ -78,7 +78,7 @@ class NameSpec(Struct, frozen=True, gc=False):
 
 
 class ChunkRange(Struct, frozen=True, gc=False):
-    """Which chunks of a document are asked for, by their ordinals."""
+    """Which chunks of a document to list, by their ordinals."""
 
     after: int = -1
     before: int | None = None

@@ -33,7 +33,6 @@ class NamedStatement(NamedTuple):
 
     @property
     def slots(self) -> frozenset[str]:
-        """The names of what `SqlFiles.fill` replaces."""
         return frozenset(_SLOT.findall(self.sql))
 
 
@@ -88,7 +87,6 @@ class SqlFiles:
         raise AttributeError(f"no SQL statement is named {name!r}{hint}")
 
     def __iter__(self) -> Iterator[NamedStatement]:
-        """Every statement, in the order of the files' names and of their lines."""
         names: set[str] = set()
         for path in sorted(self._folder.glob("*.sql")):
             for statement in _statements(path):
@@ -98,15 +96,8 @@ class SqlFiles:
                 yield statement
 
     def fill(self, name: str, /, **pieces: str) -> str:
-        """A statement whose slots are replaced by pieces of SQL, which have no slots themselves.
-
-        Args:
-            name: of the statement.
-            pieces: one for each slot, under its name.
-
-        Raises:
-            ValueError: the statement has other slots.
-        """
+        """A statement whose slots are replaced by these pieces of SQL, which have no slots
+        themselves. Raises ValueError: the statement has other slots."""
         template: str = getattr(self, name)
         slots = set(_SLOT.findall(template))
         if slots != set(pieces):

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from .encoding import SCHEMAS
-from .rules.expiry import now
+from .encoding import SCHEMAS, now
 from .sql_files import SqlFiles
 from .stored_vectors import StoredTokenVectors, StoredVectors
 

@@ -9,11 +9,9 @@ from typing import Any
 
 from .. import labels
 from ..model import Moment, Record, Resource
-from .encoding import micros, successor
+from .encoding import BEFORE_ALL, has_expired, micros, now, successor
 from .predicate_sql import Compilers, VectorSearch
-from .rules.expiry import BEFORE_ALL, has_expired, now
-from .rules.record_ids import origin_of
-from .rules.references import show_parents
+from .rules.record_ids import origin_of, show_parents
 from .specs import ALL_CHUNKS, ChunkRange
 from .sql_files import SqlFiles
 

@@ -14,9 +14,8 @@ from typing import Any
 
 from ..model import Record
 from .batch import Vector
+from .encoding import embedded_text, now
 from .results import Pending
-from .rules.expiry import now
-from .rules.indexed_text import embedded_text
 from .sql_files import SqlFiles
 
 ATTEMPTS = 3  # failures of a text before it is parked

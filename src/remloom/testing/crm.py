@@ -78,11 +78,9 @@ _THINGS = ("Lamp", "Desk", "Chair", "Shelf", "Clock", "Vase", "Rug", "Mirror")
 def crm_statements(
     dialect: Dialect, *, customers: int = 20, interactions: int = 0, seed: int = 1
 ) -> Iterator[str]:
-    """Write the tables and rows as statements, one after the other, in an order that foreign keys
-    allow.
+    """Write the tables and rows as statements, in an order that foreign keys allow.
 
     Args:
-        dialect: of which database.
         customers: how many there are; of all else there is about as much.
         interactions: rows of the table without a key.
         seed: other rows for another one.

@@ -103,11 +103,7 @@ def prepare(memory: Memory, given: Given) -> None:
 
 
 def check(memory: Memory, case: DialectCase) -> None:
-    """Run a case.
-
-    Raises:
-        AssertionError: the answer differs; the message has the expected one and the actual one.
-    """
+    """Run a case. Raises AssertionError with the expected answer and the actual one."""
     from ..query.parser import parse
     from ..query.render import render
 

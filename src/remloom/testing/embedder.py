@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from ..embed.contract import Bytes, Floats
 
@@ -29,16 +31,12 @@ class WordEmbedder:
         self.max_tokens = 1_000_000
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        import numpy as np
-
         # numpy cannot stack nothing
         if not texts:
             return np.empty((0, self.dims), np.float32)
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Floats:
-        import numpy as np
-
         # so that a text without words has a direction too
         total = np.full(self.dims, 1e-3, np.float32)
         for word in _WORD.findall(text.casefold()):
@@ -61,27 +59,19 @@ class WordTokenEncoder:
         self.dims = dims
 
     def encode_documents(self, texts: Sequence[str]) -> list[Bytes]:
-        import numpy as np
-
         return [np.rint(self._rows(text) * 127).astype(np.int8) for text in texts]
 
     def encode_query(self, text: str) -> Floats:
-        import numpy as np
-
         rows = self._rows(text)
         return rows if len(rows) else np.full((1, self.dims), self.dims**-0.5, np.float32)
 
     def _rows(self, text: str) -> Floats:
-        import numpy as np
-
         directions = [_direction(word, self.dims) for word in _WORD.findall(text.casefold())]
         rows = np.array(directions, np.float32).reshape(-1, self.dims)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 def _direction(word: str, dims: int) -> Floats:
-    import numpy as np
-
     # a hash of its own: that of Python differs from process to process
     seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest())
     return np.random.default_rng(seed).standard_normal(dims, dtype=np.float32)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -44,8 +45,7 @@ class QueueConformance:
         queue = opening()
         other = opening()
         added = queue.add(JobSpec("read", {"source": "notes/", "recursive": True}))
-        claimed = other.claim("ann")
-        assert claimed is not None
+        claimed = _claim(other, "ann")
         assert (claimed.id, claimed.kind, claimed.payload) == (
             added.id,
             "read",
@@ -80,8 +80,7 @@ class QueueConformance:
         # three times: while it waits, and once it is done
         first = queue.add(JobSpec("read", {"source": "a"}, key="a"))
         assert queue.add(JobSpec("read", {"source": "a"}, key="a")).id == first.id == "a"
-        claimed = queue.claim("ann")
-        assert claimed is not None
+        claimed = _claim(queue, "ann")
         assert queue.claim("bob") is None
         queue.finish(claimed)
         assert queue.add(JobSpec("read", {"source": "a"}, key="a")).state == "done"
@@ -105,11 +104,9 @@ class QueueConformance:
         self, queue: Queue
     ) -> None:
         queue.add(JobSpec("dream"))
-        lost = queue.claim("ann", lease=SHORT)
-        assert lost is not None
+        lost = _claim(queue, "ann", lease=SHORT)
         time.sleep(2 * SHORT)
-        taken = queue.claim("bob")
-        assert taken is not None
+        taken = _claim(queue, "bob")
         assert (taken.id, taken.worker, taken.attempts) == (lost.id, "bob", 2)
         for late in (
             queue.extend,
@@ -123,8 +120,7 @@ class QueueConformance:
 
     def test_an_extended_lease_keeps_others_away(self, queue: Queue) -> None:
         queue.add(JobSpec("dream"))
-        claimed = queue.claim("ann", lease=SHORT)
-        assert claimed is not None
+        claimed = _claim(queue, "ann", lease=SHORT)
         queue.extend(claimed, 60)
         time.sleep(2 * SHORT)
         assert queue.claim("bob") is None
@@ -132,8 +128,7 @@ class QueueConformance:
 
     def test_a_failed_job_waits_before_it_is_tried_again(self, queue: Queue) -> None:
         queue.add(JobSpec("dream"))
-        claimed = queue.claim("ann")
-        assert claimed is not None
+        claimed = _claim(queue, "ann")
         failed = queue.fail(claimed, "the model is down")
         assert (failed.state, failed.error) == ("waiting", "the model is down")
         assert failed.not_before > datetime.now(UTC) + timedelta(seconds=5)
@@ -141,16 +136,14 @@ class QueueConformance:
 
     def test_a_job_that_would_fail_again_is_parked_at_once(self, queue: Queue) -> None:
         queue.add(JobSpec("dream"))
-        claimed = queue.claim("ann")
-        assert claimed is not None
+        claimed = _claim(queue, "ann")
         assert queue.fail(claimed, "no such folder", again=False).state == "parked"
         assert queue.claim("ann") is None
 
     def test_a_job_whose_workers_all_died_is_not_tried_for_ever(self, queue: Queue) -> None:
         queue.add(JobSpec("dream"))
         for attempt in range(MAX_ATTEMPTS):
-            claimed = queue.claim("ann", lease=SHORT)
-            assert claimed is not None
+            claimed = _claim(queue, "ann", lease=SHORT)
             assert claimed.attempts == attempt + 1
             time.sleep(1.5 * SHORT)
         assert queue.claim("ann") is None
@@ -159,11 +152,9 @@ class QueueConformance:
         self, queue: Queue
     ) -> None:
         queue.add(JobSpec("dream"))
-        claimed = queue.claim("ann")
-        assert claimed is not None
+        claimed = _claim(queue, "ann")
         queue.release(claimed)
-        again = queue.claim("bob")
-        assert again is not None
+        again = _claim(queue, "bob")
         assert again.attempts == 1
 
     def test_a_job_with_a_schedule_comes_back_once_for_all_the_times_that_were_missed(
@@ -181,8 +172,7 @@ class QueueConformance:
         )
         # every second of the schedule since three days is one job, not a quarter of a million
         time.sleep(1.1)
-        claimed = queue.claim("ann")
-        assert claimed is not None
+        claimed = _claim(queue, "ann")
         before = datetime.now(UTC)
         finished = queue.finish(claimed, "done")
         assert (finished.state, finished.result, finished.attempts) == ("waiting", "done", 0)
@@ -201,3 +191,9 @@ class QueueConformance:
         with ThreadPoolExecutor(4) as threads:
             done = [job for jobs in threads.map(work, "abcd") for job in jobs]
         assert sorted(job.id for job in done) == sorted(ids)
+
+
+def _claim(queue: Queue, worker: str, **options: Any) -> Job:
+    job = queue.claim(worker, **options)
+    assert job is not None
+    return job

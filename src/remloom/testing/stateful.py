@@ -172,7 +172,7 @@ class StoreMachine(RuleBasedStateMachine):
     def a_walk_reaches_what_edges_reach(self) -> None:
         for start in sorted({src for src, _ in self.edges})[:2]:
             walk = self.store.graph.walk(
-                WalkSpec([start], direction="out", depth=9, order=EdgeOrder()),
+                WalkSpec([start], direction="out", depth=9, order=EdgeOrder())
             )
             reached, waiting = {start}, [start]
             while waiting:
@@ -191,7 +191,6 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 def _vector_of(resource: Resource) -> list[float]:
-    """The one vector that a resource was given."""
     return cast("list[float]", list(resource.embedding or ()))
 
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ...errors import EmbedderError
-from ...onnx import load_onnxruntime
-from ...verify import verified
+from ...local_models import load_onnxruntime, verified
 
 if TYPE_CHECKING:
     from ..contract import Bytes, Floats

@@ -29,7 +29,7 @@ from ...model.records import cited
 from ...model.reports import MOST_MENTIONS
 from ...runs.failures import failed_items
 from ...store.contract import Reads, Store
-from ...store.forgetting.mentions import find_mentions
+from ...store.forgetting.remaining_words import find_mentions
 from ...text.secrets import mask
 from .claim import Claim, Polarity, Signal, Value
 

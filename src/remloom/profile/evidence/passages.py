@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from ...errors import GoneError, InvalidInputError
 from ...kv import Entry, KeyRange
 from ...model import Record, Resource
-from ...model.roles import ASSISTANT, NOBODY, role_of
+from ...model.records import ASSISTANT, NOBODY, role_of
 from ...runs.run import last_rollback_version
 from ...settings import Settings
 from ...store.contract import TEXT_NUMBERS, Reads, Store

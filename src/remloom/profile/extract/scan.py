@@ -24,7 +24,7 @@ from ...runs.run import Run
 from ...runs.writer import Writer
 from ...settings import Settings
 from ...store.contract import Store
-from ...store.rules.indexed_text import content_key
+from ...store.encoding import content_key
 from ..beliefs.recorder import Recorder
 from ..evidence.claim import Claim, FieldMapping, check_scope
 from ..evidence.evidence import Authority, Evidence, from_claim, is_only_secret, stored_resources

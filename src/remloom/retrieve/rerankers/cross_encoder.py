@@ -11,7 +11,7 @@ from typing import Any
 
 from ...embed.bundled.transformer import ModelFiles
 from ...errors import EmbedderError, MissingExtraError, RerankerError
-from ...onnx import load_onnxruntime
+from ...local_models import load_onnxruntime
 from .base import Passage
 
 MAX_TOKENS = 512  # of question and passage together; the longer of the two is cut

@@ -15,7 +15,7 @@ from ...predicates import Gt, Query
 from ...store.contract import Reads
 from ...store.definitions import earlier_definitions
 from ...store.rules.field_values import convert_value, to_stored
-from ...store.rules.json_schema import compile_schema
+from ...store.rules.json_values import compile_schema
 
 # name of a field before -> its name now, None (it goes), or its kind now; of a part -> None
 FieldMapping: TypeAlias = Mapping[str, str | None]

@@ -15,7 +15,7 @@ from ...errors import DefinitionError, InvalidInputError, LabelError
 from ...model import Field, Row, SchemaDefinition, Taxonomy
 from ...sql.columns import RENAMED
 from ...store.rules.field_values import to_stored
-from ...store.rules.json_schema import compile_schema
+from ...store.rules.json_values import compile_schema
 
 MOST_FIELDS = 300
 # names that statements use for something else, and those of the tables of a store

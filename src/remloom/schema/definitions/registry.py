@@ -30,7 +30,7 @@ from ...store.definitions import (
     read_definitions,
 )
 from ...store.encoding import SCHEMAS
-from ...store.rules.row_names import field_texts
+from ...store.rules.row_rules import field_texts
 from .changes import Changes, FieldMapping, check_changes, rows_of
 
 _AT_ONCE = 500  # rows in one transaction

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import Field, Kind
-from ...store.rules.row_validation import value_fault
+from ...store.rules.row_rules import value_fault
 from ...text.secrets import find_secrets
 from ..databases.columns import converter
 from ..databases.contract import items_of

@@ -16,7 +16,7 @@ from ...errors import LabelError, SourceError
 from ...model import Edge, Row
 from ...store.contract import Store
 from ...store.rules.merge import keys_of
-from ...store.rules.row_names import handle_of
+from ...store.rules.row_rules import handle_of
 from ..databases.contract import Database, Key, Table
 from ..plan.planned import PlannedTable
 from .rows import RowReader

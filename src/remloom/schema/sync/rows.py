@@ -13,7 +13,7 @@ from msgspec import Struct
 from ... import labels
 from ...model import SOURCE_FK, Edge, EdgeKey, Record, Row
 from ...store.contract import Store
-from ...store.rules.row_names import handle_of, with_digest
+from ...store.rules.row_rules import handle_of, with_digest
 from ..databases.columns import Converter, converter
 from ..databases.contract import Key, Table, Unreadable
 from ..plan.plan import Plan

@@ -22,9 +22,9 @@ from ...runs.run import Run, is_alive, new_owner
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
 from ...store.definitions import CHANGES, DEFINITIONS
-from ...store.forgetting.forgotten_rows import ForgottenRows
+from ...store.forgetting.watch import ForgottenRows
 from ...store.rules.record_ids import new_id
-from ...store.rules.row_validation import value_fault
+from ...store.rules.row_rules import value_fault
 from ...store.rules.validation import build
 from .report import TableReport
 from .rows import LEFT_OUT

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import Message
-from ...model.roles import ASSISTANT, USER, role_of
+from ...model.records import ASSISTANT, USER, role_of
 from ...text import dates
 from ..document import Turn
 from ..entries import Entries, Note, time

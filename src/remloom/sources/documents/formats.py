@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import MissingExtraError, SourceError
-from ...onnx import load_onnxruntime
+from ...local_models import load_onnxruntime
 from ...text import dates
 from .. import decode
 from ..document import Document, File

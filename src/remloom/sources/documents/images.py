@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SourceError
-from ...onnx import load_onnxruntime
+from ...local_models import load_onnxruntime
 from ...text import dates
 from ..document import Document, File
 

@@ -39,10 +39,8 @@ from ..contract import Reads, Store
 from ..meanings import check_one_meaning
 from ..rules.merge import keys_of
 from ..specs import ChunkRange, NameSpec
-from .forgotten_rows import forgotten_entries
-from .mentions import find_mentions, names_of
-from .remaining_words import ForgottenWords, find_remaining_words
-from .watch import watch_entries
+from .remaining_words import ForgottenWords, find_mentions, find_remaining_words, names_of
+from .watch import forgotten_entries, watch_entries
 
 # edge types from a moment to what the texts that it refers to name
 _DESCRIBES = ("about", "attended_by")
@@ -80,8 +78,6 @@ Build: TypeAlias = Callable[[Reads, Sequence[Record | Edge]], Batch]  # a batch 
 
 
 class _Plan(Struct, frozen=True):
-    """What is to be done."""
-
     targeted: dict[str, Record]
     removed: dict[str, Record]
     keys: frozenset[str]  # that no record has any more
@@ -100,10 +96,8 @@ class _Plan(Struct, frozen=True):
 def targets(
     store: Store, names: Sequence[str], by: TargetKind | None = None
 ) -> dict[str, list[Record]]:
-    """The records each of these ids, source uris or labels stands for.
-
-    Args:
-        by: which of the three they are; None for whichever.
+    """Find the records that each of these ids, source uris or labels (or, with `by`, one of the
+    three alone) stands for.
 
     Raises:
         NotFoundError: one of them stands for nothing; the remedy names what is most like it.
@@ -135,7 +129,6 @@ def targets(
 
 
 def _remedy(store: Store, name: str) -> str:
-    """Say what else might be meant by a name that nothing has."""
     if named_in := find_mentions(store, [name]):
         count = len(named_in)
         number = "1 record says" if count == 1 else f"{count:,} records say"
@@ -164,13 +157,14 @@ def forget(
     keep_away: bool = True,
     by: TargetKind | None = None,
 ) -> Receipt:
-    """Remove what these names stand for, what was derived from it, and entities known from
-    nowhere else; remake what quotes it. The receipt says what went, and where its words
-    were found afterwards. With `dry_run` it says what would go; with `keep_away`, rows that come
-    from a database do not come back with its next sync. For `by` see `targets`.
+    """Remove what these names stand for, what was derived from it, and entities known from nowhere
+    else; remake what quotes it. The receipt says what went, and where its words were found
+    afterwards.
 
-    Raises:
-        NotFoundError, AmbiguousLabelError: see `targets`. Nothing was removed.
+    Args:
+        dry_run: only say what would go.
+        keep_away: rows that come from a database do not come back with its next sync.
+        by: see `targets`, as for what is raised; nothing was removed then.
     """
     targeted = targets(store, names, by)
     if dry_run:
@@ -198,8 +192,7 @@ def forget(
 def forget_expired(
     store: Store, limit: int, *, build: Build, remakes: Sequence[Remake] = ()
 ) -> Receipt:
-    """Remove up to `limit` records that have expired, those of the earliest time first, as `forget`
-    removes what is named."""
+    """Remove up to `limit` expired records, those of the earliest time first."""
     return forget_found(
         store, lambda reads: reads.records.expired(limit), build=build, remakes=remakes
     )
@@ -219,7 +212,6 @@ def forget_found(
 
     Args:
         find: finds it in the transaction that removes it.
-        keep_away: see `forget`.
         extra: gives entries that are written and deleted with it.
     """
     plan = _Plan({}, {}, frozenset(), (), (), (), ())
@@ -261,7 +253,6 @@ def forget_found(
 
 
 def _named_in(store: Store, plan: _Plan) -> tuple[str, ...]:
-    """The records that say a name of what was to be forgotten, and stay."""
     will_be: dict[str, Record | None] = {
         record.id: record for remade in plan.remade for record in remade.records
     }
@@ -297,7 +288,6 @@ def _plan(reads: Reads, records: Iterable[Record], remakes: Sequence[Remake]) ->
 
 
 def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
-    """What the plan comes to as one write."""
     records: dict[str, Record] = {}
     for remade in plan.remade:
         records.update(
@@ -317,7 +307,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         for record in records.values()
     ]
     gone = {edge.key for edge in plan.edges} | plan.cut
-    lost_labels = _lost_labels(reads, records.values())
+    lost_labels = {key for record in records.values() for key in _lost_labels(reads, record)}
     labels_gone = plan.keys | _left(reads, gone) | lost_labels
     named = {
         key for one in plan.removed.values() if isinstance(one, Entity) for key in keys_of(one)
@@ -360,20 +350,14 @@ def _left(reads: Reads, cut: set[EdgeKey]) -> set[str]:
     }
 
 
-def _lost_labels(reads: Reads, remade: Iterable[Record]) -> set[str]:
-    """The labels that records have and will not have."""
-    lost: set[str] = set()
-    for record in remade:
-        if (old := reads.records.get(None, record.id)) is not None:
-            lost.update(set(keys_of(old)) - set(keys_of(record)))
-    return lost
+def _lost_labels(reads: Reads, remade: Record) -> set[str]:
+    old = reads.records.get(None, remade.id)
+    return set() if old is None else set(keys_of(old)) - set(keys_of(remade))
 
 
 def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
     """Return the keys of the changes of an entity that gives up names: they have those."""
-    old = reads.records.get("entities", remade.id)
-    lost = set(keys_of(old)) - set(keys_of(remade)) if isinstance(old, Entity) else set()
-    if not lost:
+    if not isinstance(remade, Entity) or not _lost_labels(reads, remade):
         return []
     kind, prefix = history.change_prefix(remade.id)
     return [(kind, entry.key) for entry in reads.kv.list(kind, KeyRange(prefix=prefix))]
@@ -390,7 +374,6 @@ def add_derived(reads: Reads, removed: dict[str, Record]) -> None:
 
 
 def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
-    """Add what stands for sources of which no part is left."""
     by_source: dict[str, list[Resource]] = {}
     for record in removed.values():
         if isinstance(record, Resource) and record.is_chunk:
@@ -404,7 +387,6 @@ def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
 
 
 def _lost_keys(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set[str]:
-    """Of these keys, those whose edges only records which go have."""
     by_key = reads.records.lookup(sorted(set(keys)), edges=0, own=True)
     return {
         key for key, records in by_key.items() if all(record.id in removed for record in records)
@@ -423,8 +405,8 @@ def _shared(reads: Reads, plan: _Plan) -> tuple[EdgeKey, ...]:
 
 
 def _loose(reads: Reads, removed: RemovedRecords) -> list[EdgeKey]:
-    """Edges that reading made of a record that goes, at a key that somebody else has too: a note
-    called "Paris" and Paris."""
+    """Edges that reading made of a record that goes, at a key that others have: a note "Paris" and
+    Paris."""
     read = {key for record in removed.values() if _is_read(record) for key in keys_of(record)}
     by_key = reads.records.lookup(sorted(read), edges=0)
     shared = [
@@ -440,7 +422,6 @@ def _loose(reads: Reads, removed: RemovedRecords) -> list[EdgeKey]:
 
 
 def _is_read(record: Record) -> bool:
-    """Whether a record is part of something that was read, or the whole of it."""
     if isinstance(record, Row):
         return False
     return not isinstance(record, Entity) or bool(record.uri)
@@ -449,11 +430,11 @@ def _is_read(record: Record) -> bool:
 def orphans(
     reads: Reads, removed: RemovedRecords, loose: Iterable[EdgeKey] = (), named: Iterable[str] = ()
 ) -> list[Entity]:
-    """The entities that are known only from reading, and that nothing which stays leads to.
+    """Find the entities that are known only from reading, and that nothing which stays leads to.
 
-    Looked for are those at the labels of what goes, at the other ends of its edges, and at the
-    labels in `named`. The edges in `loose` go as well. What such entities have with each other
-    counts, unless reading made it: somebody wrote it.
+    They are looked for at the labels of what goes, at the other ends of its edges, and at the
+    labels in `named`. The edges in `loose` go as well. An edge between two such entities counts,
+    unless reading made it: somebody wrote it.
     """
     cut = set(loose)
     keys = {key for record in removed.values() for key in keys_of(record)}
@@ -506,8 +487,8 @@ def orphans(
 def _edges_of(
     reads: Reads, candidates: Mapping[str, Entity], edges: Iterable[Edge]
 ) -> dict[str, list[Edge] | None]:
-    """The edges of each of these entities, None where it has too many beside `edges`, which go, to
-    all go."""
+    """The edges of each of these entities; None for one that has too many besides `edges`, which
+    go."""
     going: dict[str, set[EdgeKey]] = {}  # by the key at either end
     for edge in edges:
         for key in (edge.src, edge.dst):
@@ -525,11 +506,7 @@ def _edges_of(
 
 
 def _resolve(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
-    """Find the one thing that a name means, wherever names are looked for.
-
-    Raises:
-        AmbiguousLabelError: it means several.
-    """
+    """Find the one thing that a name means. Raises AmbiguousLabelError: it means several."""
     by_id = reads.records.get(None, name) if by in (None, "id") else None
     source = _read_from(reads, name) if by in (None, "source") else []
     named = _named(reads, name) if by in (None, "label") else []
@@ -560,7 +537,6 @@ def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:
 
 
 def _named(reads: Reads, label: str) -> list[Record]:
-    """The records that have this label."""
     try:
         key = labels.key(label)
     except LabelError:
@@ -582,7 +558,6 @@ def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
 
 
 def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
-    """The moments of the source of these chunks."""
     return [
         moment
         for moment in reads.records.referring([c.id for c in chunks])
@@ -591,7 +566,6 @@ def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
 
 
 def _source_of(reads: Reads, record: Record) -> list[Record]:
-    """The chunks and moments of the source that an entity stands for."""
     uri = record.uri if isinstance(record, Entity) else ""
     chunks = reads.records.chunks(uri) if uri else []
     return [*chunks, *_described(reads, chunks)] if chunks else []

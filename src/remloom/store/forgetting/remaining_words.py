@@ -1,36 +1,39 @@
-"""Remaining words: those of what was forgotten that can still be found, in texts and fields that
-were made of others.
+"""What still says words or names of what was forgotten.
 
-What somebody wrote or what was read, and stays, may say the same words: they are its own.
-Everything else that the system keeps (contexts, tags, summaries, names it found) must not hold
-words that no such source has. Looked at is what lay beside the forgotten, and what an index finds
-by its words: that costs by what was forgotten, not by the store.
+What somebody wrote or what was read, and stays, may say the same words: they are its own, and the
+receipt names the records. Everything else that the system keeps (contexts, tags, summaries, names
+it found) must not hold words that no such source has. Records related to the forgotten are
+searched, and those that an index finds by its words: it costs by what was forgotten, not by the
+store.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 from unicodedata import normalize
 
 import msgspec
 
 from ...model import Edge, Entity, Moment, Record, Resource, Row, edge_types
+from ...model.reports import MOST_MENTIONS
 from ...text.analysis import STOP_WORDS
-from ..contract import Store
+from ..contract import Reads, Store
 from ..rules.merge import keys_of
 from ..specs import ChunkRange, EdgeSpec, SearchSpec
 
+_NAMES = 48  # looked for, of all that is forgotten at once
 _LEAST = 3  # characters of a word that tells anything
-_PHRASE = 4  # words in a row that tell, wherever else each of them is said
-_PROBES = 48  # texts of what was forgotten that the index is asked for
+_PHRASE = 4  # words in a row that identify a text, even if each word is common
+_PROBES = 48  # texts of what was forgotten whose words are searched
 _PROBE_WORDS = 12  # of each
 _HITS = 8  # looked at for each
-# texts that are asked whether they say a word: the next number only if all of the last do not
+# texts searched for a word, in steps: the next only if none of the last has it
 _SEARCH_LIMITS = (8, 64, 512, 4_096)
 _TURN_CONTEXT = 4  # turns on each side, of which what a turn is understood by was made
-_MOST_RELATED = 400  # records beside what was forgotten that are looked at
+_MOST_RELATED = 400  # related records that are looked at
 _EDGES = 1_000  # at their labels that are looked at
 _MOST = 50_000  # words remembered
 _WORD = re.compile(r"[^\W_]+")
@@ -49,7 +52,6 @@ class ForgottenWords:
         self.keys: set[str] = set()
 
     def add(self, record: Record) -> None:
-        """Remember what a record said."""
         self.keys.update(keys_of(record))
         for text in own_texts(record):
             words = comparable_words(text)
@@ -66,7 +68,7 @@ def find_remaining_words(
     """List where words of what was forgotten are still found, a line each; empty is right.
 
     Args:
-        ids, keys: records that were made of what was forgotten, and labels that lay beside it.
+        ids, keys: records that were made of what was forgotten, and labels that its edges had.
     """
     labels = sorted(forgotten.keys)[:_MOST_RELATED]
     namesakes = store.records.lookup(labels, edges=0) if labels else {}
@@ -111,11 +113,7 @@ class _Check:
             self._phrases.update(_phrases(words))
 
     def look(self, location: str, text: str, *, made_for: Record | None = None) -> None:
-        """Look for forgotten words in a text that was made of others.
-
-        Args:
-            made_for: the record that it is a field of.
-        """
+        """Look for forgotten words in a text made of others, which may be a field of a record."""
         left = self._find_left(text)
         if left and made_for is not None:
             for source in _made_of(self._store, made_for):
@@ -125,7 +123,6 @@ class _Check:
             self.remaining[location] = left
 
     def _find_left(self, text: str) -> str:
-        """The first forgotten words in a text that no source is known to say."""
         words = comparable_words(text)
         for phrase in _phrases(words):
             if phrase in self._forgotten.phrases and phrase not in self._phrases:
@@ -163,7 +160,6 @@ def _keys_behind(store: Store, namesakes: Mapping[str, Sequence[Record]]) -> Ite
 def _related_records(
     store: Store, forgotten: ForgottenWords, ids: Iterable[str], keys: Sequence[str]
 ) -> list[Record]:
-    """The records that are looked at."""
     related: dict[str, Record] = {}
     for id in list(ids)[:_MOST_RELATED]:
         record = store.records.get(None, id)
@@ -181,7 +177,6 @@ def _related_records(
 
 
 def _edgeless_labels(store: Store, namesakes: Mapping[str, Sequence[Record]]) -> Iterator[str]:
-    """Labels of thin entities that no edge names any more."""
     for key, records in namesakes.items():
         is_thin = any(isinstance(record, Entity) and record.thin for record in records)
         if is_thin and not store.graph.count([key], direction="both"):
@@ -189,7 +184,7 @@ def _edgeless_labels(store: Store, namesakes: Mapping[str, Sequence[Record]]) ->
 
 
 def _related_edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
-    """The edges that are looked at: all that lay beside, or the newest where a hub has more."""
+    """The edges that are looked at: all of them, or a hub's newest."""
     some = list(keys)[:_MOST_RELATED]
     if not some:
         return ()
@@ -260,7 +255,6 @@ def _edge_texts(edge: Edge) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -286,11 +280,7 @@ def _made_of(store: Store, record: Record) -> Iterator[Record]:
 
 
 def _is_in_sources(store: Store, word: str) -> bool:
-    """Whether a source that stays says a word.
-
-    What only stands beside such a source, in its context, is found by the word too, and may be
-    found first.
-    """
+    """Whether a source that stays says a word, and not only the context of one."""
     for limit in _SEARCH_LIMITS:
         matches = store.search.text(word, SearchSpec(limit=limit))
         texts = (text for match in matches for text in own_texts(match.record))
@@ -299,3 +289,89 @@ def _is_in_sources(store: Store, word: str) -> bool:
         if len(matches) < limit:
             break
     return False
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def names_of(records: Iterable[Record]) -> tuple[str, ...]:
+    """The names of things; what a text or a document is called, others do not mean by its words."""
+    things = (
+        record
+        for record in records
+        if isinstance(record, Row) or (isinstance(record, Entity) and not record.uri)
+    )
+    return tuple(dict.fromkeys(name for one in things for name in (one.name, *one.aliases)))
+
+
+def find_mentions(
+    store: Store,
+    names: Sequence[str],
+    *,
+    labels: Iterable[str] = (),
+    will_be: Mapping[str, Record | None] | None = None,
+) -> tuple[str, ...]:
+    """List the ids of up to `MOST_MENTIONS` records that say one of these names, texts first.
+
+    Args:
+        labels: labels whose records are looked at too: edges led from them to the names.
+        will_be: records as they will be, None for those that go.
+    """
+    searched = [name for name in names[:_NAMES] if comparable_words(name)]
+    if not searched:
+        return ()
+    known = will_be or {}
+    found: dict[str, bool] = {}  # whether it is not a text
+    for record in chain(_matching(store, searched), _at(store, labels)):
+        later = known.get(record.id, record)
+        if later is not None and record.id not in found and _mentions(later, searched):
+            found[record.id] = not isinstance(record, Resource)
+            if len(found) == MOST_MENTIONS:
+                break
+    return tuple(sorted(found, key=found.__getitem__))
+
+
+def names_in(texts: Iterable[str], names: Iterable[str]) -> set[str]:
+    """Of these names, those whose words stand in one of the texts, in a row. It costs by the length
+    of the texts, however many names there are."""
+    names_by_words: dict[tuple[str, ...], list[str]] = {}
+    sizes: dict[str, set[int]] = {}  # of names, by their first word
+    for name in dict.fromkeys(names):
+        words = tuple(comparable_words(name))
+        names_by_words.setdefault(words, []).append(name)
+        sizes.setdefault(words[0] if words else "", set()).add(len(words))
+    found: set[str] = set()
+    for text in texts:
+        found.update(names_by_words.get((), ()))  # of no words: every text says them
+        text_words = comparable_words(text)
+        for start, word in enumerate(text_words):
+            for size in sizes.get(word, ()):
+                found.update(names_by_words.get(tuple(text_words[start : start + size]), ()))
+    return found
+
+
+def _matching(store: Store, names: Iterable[str]) -> Iterator[Record]:
+    for name in names:
+        for match in store.search.text(name, SearchSpec(limit=MOST_MENTIONS)):
+            yield match.record
+
+
+def _at(reads: Reads, keys: Iterable[str]) -> Iterator[Record]:
+    for records in reads.records.lookup(list(islice(keys, MOST_MENTIONS)), edges=0).values():
+        yield from records
+
+
+def _mentions(record: Record, names: Sequence[str]) -> bool:
+    return bool(names_in(_texts_of(record), names))
+
+
+def _texts_of(record: Record) -> Iterator[str]:
+    if isinstance(record, Entity):
+        # another's name is its own, whatever words it has
+        yield record.summary
+        return
+    yield from own_texts(record)
+    if isinstance(record, Moment):
+        yield from (text for _, text in derived_texts(record))
+        yield from (person.name for person in record.present_persons)
+        yield from (speaker.name for speaker in record.speakers)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +22,8 @@ _FIRST_ROWS = 64  # for which a growing array makes room at once
 
 
 class GrowingArray:
-    """An append-only array of rows.
-
-    A view handed out never changes: rows are written once, behind every earlier view, and growth
-    moves to a new buffer. So readers need no lock; appenders do.
-    """
+    """An append-only array of rows. A view never changes: rows are written once, behind every
+    earlier view, and growth moves to a new buffer. So readers need no lock; appenders do."""
 
     def __init__(self, dtype: str, width: int | None = None) -> None:
         self._buffer: Array = np.empty(0 if width is None else (0, width), dtype)
@@ -85,10 +81,8 @@ def run_starts(ordered: Array) -> Ids:
 
 def floor_of_best(scores: Array, k: int) -> float:
     """Find a score that at least k of these reach and few more do; minus infinity when there are
-    fewer than k.
-
-    The k-th highest of the maxima of many disjoint parts: a tenth of the time of `np.partition`.
-    """
+    fewer than k. It is the k-th highest of the maxima of many disjoint parts: a tenth of the time
+    of `np.partition`."""
     if len(scores) < k:
         return float("-inf")
     parts = max(k, min(len(scores), 8 * k))
@@ -122,11 +116,8 @@ def pack(kind: str, fields: Mapping[str, Any], arrays: Mapping[str, Array]) -> b
 
 
 def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the fields of a blob, and its arrays as read-only views.
-
-    Raises:
-        ValueError: not a blob of this kind, or one whose bytes have changed.
-    """
+    """Read the fields of a blob, and its arrays as read-only views. Raises ValueError: it is not a
+    blob of this kind, or its bytes have changed."""
     view = memoryview(data)
     start = _HEADER_AT + int.from_bytes(view[8:12], "little")
     if bytes(view[:4]) != _MAGIC or start > len(view):
@@ -141,42 +132,3 @@ def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
         count = int(np.prod(shape))
         arrays[name] = np.frombuffer(view, dtype, count, start + offset).reshape(shape)
     return header["fields"], arrays
-
-
-class IdRows(Protocol):
-    """Rows in the order of their ids, which never change."""
-
-    @property
-    def ids(self) -> Ids: ...
-
-
-class AllowedIds:
-    """The only ids that a search may return, ascending.
-
-    Where each segment has them is remembered: a filter that comes again costs a search little, even
-    one that allows nearly everything.
-    """
-
-    def __init__(self, ids: Ids) -> None:
-        self.ids = ids
-        self._rows: WeakKeyDictionary[IdRows, NDArray[np.intp]] = WeakKeyDictionary()
-        self._barred: WeakKeyDictionary[IdRows, NDArray[np.bool_]] = WeakKeyDictionary()
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def rows_in(self, segment: IdRows) -> NDArray[np.intp]:
-        """The rows of a segment that are allowed, ascending."""
-        rows = self._rows.get(segment)
-        if rows is None:
-            rows = self._rows[segment] = positions(segment.ids, self.ids)
-        return rows
-
-    def barred_in(self, segment: IdRows) -> NDArray[np.bool_]:
-        """For each row of a segment, whether it is not allowed."""
-        barred = self._barred.get(segment)
-        if barred is None:
-            barred = np.ones(len(segment.ids), bool)
-            barred[self.rows_in(segment)] = False
-            self._barred[segment] = barred
-        return barred

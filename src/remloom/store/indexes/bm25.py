@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import AllowedIds, Array, GrowingArray, Ids, floor_of_best
+from .arrays import Array, GrowingArray, Ids, floor_of_best
 from .postings import (
     ROW_BITS,
     Floats,
@@ -24,7 +24,7 @@ from .postings import (
     term_scores,
     term_weight,
 )
-from .segments import Mask, SegmentedIndex, State
+from .segments import AllowedIds, Mask, SegmentedIndex, State
 
 
 class _FlatTail(NamedTuple):
@@ -59,6 +59,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
     """
 
     KIND = "terms"
+    SEGMENT = PostingsSegment
     FORMAT = 1
 
     def __init__(self) -> None:
@@ -71,11 +72,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
         self, text: str, *, limit: int, allow: AllowedIds | None = None
     ) -> list[tuple[int, float]]:
         """Find the rows with the highest BM25, best first (ties: lower id first), and their scores,
-        above 0.
-
-        Args:
-            allow: the only ids that may be returned.
-        """
+        above 0; with `allow` only among these ids."""
         terms = np.unique(np.frombuffer(self._hasher.hash_terms(text), "<u8"))
         if not len(terms) or limit <= 0:
             return []
@@ -122,7 +119,6 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
         return np.sort(np.concatenate([*found, in_tail]))
 
     def _count_in_tail(self, state: State[PostingsSegment, bytes], terms: Hashes) -> _TailCounts:
-        """Count each term in each live row of the tail."""
         count = len(state.ids)
         if not count:
             counts: list[Array] = [np.empty(0, np.int64)] * len(terms)
@@ -176,16 +172,10 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
             _gather_occurrences(parts, rows, sizes),
         )
 
-    @classmethod
-    def _from_arrays(cls, arrays: dict[str, Array]) -> PostingsSegment:
-        return PostingsSegment(arrays)
-
 
 def _gather_occurrences(
     parts: Sequence[tuple[PostingsSegment, Mask]], rows: list[bytes], sizes: Ids
 ) -> Hashes:
-    """Collect one number for each occurrence of a term in the live rows of segments, then in rows
-    of the tail."""
     gathered = GrowingArray("<u8")
     offset = 0
     for segment, alive in parts:
@@ -200,7 +190,6 @@ def _gather_occurrences(
 def _score_tail(
     tail: _TailCounts, weights: Sequence[float], average: float, allow: AllowedIds | None
 ) -> tuple[Ids, Floats]:
-    """Score every row of the tail that has a term and is allowed."""
     saturation = length_saturation(tail.lengths, average)
     scores = np.zeros(len(tail.ids), np.float32)
     for counts, weight in zip(tail.counts, weights, strict=True):
@@ -212,7 +201,6 @@ def _score_tail(
 
 
 def _term_counts(rows: Sequence[bytes]) -> Ids:
-    """Count the terms of each row of the tail."""
     return np.array([len(row) // 8 for row in rows], np.int64)
 
 

@@ -8,17 +8,19 @@ candidates; every returned score is computed from the fixed-point vectors.
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import (
-    AllowedIds,
     Array,
     GrowingArray,
     Ids,
@@ -28,7 +30,7 @@ from .arrays import (
     positions,
     unpack,
 )
-from .spare_threads import begin
+from .segments import AllowedIds
 
 GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one
 _EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly
@@ -47,6 +49,7 @@ _FETCH_AT_MOST = (
 )
 
 Scores = NDArray[np.float32]
+_T = TypeVar("_T")
 
 
 class _Graph(NamedTuple):
@@ -75,11 +78,8 @@ class VectorIndex:
 
     Ids are positive and ever increasing; the vector under an id never changes. Any number of
     threads may search while others add, remove and advance. A search sees every vector added before
-    it.
-
-    Args:
-        dims: dimensions of every vector.
-        m, ef_construction, ef: HNSW connectivity and breadth while building and searching.
+    it. `m`, `ef_construction` and `ef` are HNSW's connectivity and breadth while building and
+    searching.
     """
 
     def __init__(self, dims: int, *, m: int = 16, ef_construction: int = 200, ef: int = 50) -> None:
@@ -107,10 +107,7 @@ class VectorIndex:
         return rows.ids[rows.alive[: len(rows.ids)]]
 
     def contains(self, ids: Iterable[int]) -> set[int]:
-        """Select those of these ids whose vectors are live.
-
-        It costs a search for each of them, however many vectors there are.
-        """
+        """Select those of these ids whose vectors are live: a search for each of them."""
         rows = self._rows
         at = positions(rows.ids, np.array(sorted(set(ids)), np.int64))
         return set(rows.ids[at[rows.alive[at]]].tolist())
@@ -133,11 +130,8 @@ class VectorIndex:
     # -- changing ----------------------------------------------------------------------------------
 
     def add(self, ids: Iterable[int] | Ids, matrix: Array) -> None:
-        """Add unit vectors, one row an id; float16 or float32, shape (len(ids), dims).
-
-        Raises:
-            ValueError: wrong shape, or ids that do not increase.
-        """
+        """Add unit vectors, one row an id; float16 or float32, shape (len(ids), dims). Raises
+        ValueError: wrong shape, or ids that do not increase."""
         new = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, np.int64)
         new = new.astype(np.int64)
         if matrix.shape != (len(new), self.dims):
@@ -174,9 +168,9 @@ class VectorIndex:
     def advance(self, budget: int = 256) -> int:
         """Move up to `budget` vectors into the graph; returns how many still wait for it.
 
-        Meant for a background thread, in small steps: about a millisecond for each vector. Searches
-        go on meanwhile. Fewer than `GRAPH_MINIMUM` vectors get no graph. A graph with more than a
-        quarter of its nodes dead is replaced, and serves until its successor has caught up.
+        Meant for a background thread: about a millisecond for each vector, while searches go on.
+        Fewer than `GRAPH_MINIMUM` vectors get no graph. A graph with more than a quarter of its
+        nodes dead serves until its successor has caught up.
         """
         with self._advancing:
             self._drop_dead()
@@ -203,7 +197,6 @@ class VectorIndex:
             return waiting
 
     def _extend(self, graph: _Graph, rows: _Rows, low: int, high: int) -> _Graph:
-        """Add the live ones of these rows to a graph."""
         live = np.flatnonzero(rows.alive[low:high]) + low
         if len(live):
             vectors = _to_float(rows.vectors[live])
@@ -245,11 +238,8 @@ class VectorIndex:
     # -- snapshots ---------------------------------------------------------------------------------
 
     def dump_graph(self) -> bytes:
-        """Make one blob with a checksum of the graph, empty when there is none.
-
-        Its nodes hold the vectors that are alive. Those of the dead are written over, and keep
-        their edges.
-        """
+        """Make one blob with a checksum of the graph, empty when there is none. The vectors of dead
+        nodes are written over; they keep their edges."""
         with self._advancing:
             graph = self._graph
             if graph is None:
@@ -265,9 +255,8 @@ class VectorIndex:
         """Take over a dumped graph, once every vector that is alive has been added.
 
         Raises:
-            ValueError: the blob is damaged, was made by another version or with other dimensions or
-                tuning, or lacks vectors that it should have. Nothing has changed then: `advance`
-                builds the graph again.
+            ValueError: the blob is damaged, of another version or tuning, or lacks vectors
+                that it should have. Nothing has changed then: `advance` builds the graph again.
         """
         fields, arrays = unpack("graph", data)
         for name, value in self._identity().items():
@@ -302,9 +291,8 @@ class VectorIndex:
 
         Args:
             vector: a unit vector, shape (dims,).
-            allow: the only ids that may be returned. When they are at most a tenth of the
-                index the answer is exact; otherwise more and more nodes of the graph are read until
-                enough of them are found.
+            allow: the only ids that may be returned. For at most a tenth of the index the answer is
+                exact; else more and more nodes of the graph are read until enough are found.
         """
         # in this order: rows are never older than the graph
         graph = self._graph
@@ -363,7 +351,6 @@ def _is_selective(allow: AllowedIds | None, count: int) -> bool:
 
 
 def _select(rows: _Rows, start: int, allow: AllowedIds | None) -> slice | NDArray[np.intp]:
-    """Select the rows from `start` on that are allowed."""
     if allow is None:
         return slice(start, len(rows.ids))
     if not start:
@@ -372,12 +359,9 @@ def _select(rows: _Rows, start: int, allow: AllowedIds | None) -> slice | NDArra
 
 
 def _overwrite_dead(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
-    """Give the dead among the nodes of a saved graph the vector of one that is alive, so that no
-    number of what was removed is saved.
-
-    A saved graph begins with rows and columns (bytes a row) as 32-bit numbers, and its vectors, in
-    the order they came.
-    """
+    """Give the dead nodes of a saved graph the vector of one that is alive, so that nothing of what
+    was removed is saved. It begins with rows and columns (bytes a row) as 32-bit numbers, and its
+    vectors, in the order they came."""
     rows, columns = np.frombuffer(saved[:8].tobytes(), np.uint32).tolist()
     if rows != len(nodes):
         raise ValueError(f"the graph was saved with {rows} vectors, not {len(nodes)}")
@@ -390,11 +374,8 @@ def _overwrite_dead(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
 
 @cache
 def _usearch() -> Any:
-    """Import usearch, behind the C++ runtime of the system.
-
-    Its wheels for Linux export a copy of that runtime. ONNX Runtime, if it is loaded later, would
-    be bound to both, and end the process.
-    """
+    """Import usearch, behind the C++ runtime of the system. Its wheels for Linux export a copy of
+    that runtime; ONNX Runtime, if loaded later, would be bound to both, and end the process."""
     with suppress(OSError):  # there is none of this name
         ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
     import usearch.index
@@ -444,3 +425,49 @@ def _top(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
     order = np.lexsort((ids, -scores))[:k]
     # Rounding may take the cosine of a vector with itself above 1.
     return ids[order], np.minimum(scores[order], np.float32(1))
+
+
+# -- spare threads ---------------------------------------------------------------------------------
+
+
+def _free_cores() -> int:
+    """The cores that are left to others than the caller."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return (len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1) - 1
+
+
+class Helpers:
+    """A thread for each core but the caller's, for the whole process."""
+
+    def __init__(self) -> None:
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            # where the threads are not, and the lock may be held
+            os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        count = _free_cores()
+        self._free = threading.Semaphore(count)
+        self._threads = ThreadPoolExecutor(max(count, 1), "remloom-beside")  # begun when needed
+
+    def begin(self, work: Callable[[], _T]) -> Callable[[], _T]:
+        # nobody waits for a thread: the caller has to do it all the same
+        if not self._free.acquire(blocking=False):
+            return work
+
+        def do() -> _T:
+            try:
+                return work()
+            finally:
+                self._free.release()
+
+        try:
+            return self._threads.submit(do).result
+        except RuntimeError:  # the interpreter is ending
+            self._free.release()
+            return work
+
+
+begin = Helpers().begin
+"""Begin some work where a core is free for it; what is returned gives its result, or raises what it
+raises. Where none is free, that does the work."""

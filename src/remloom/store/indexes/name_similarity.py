@@ -32,10 +32,8 @@ _WORDS_SHARE = np.float32(0.2)
 
 
 def split_name(name: str, *, query: bool) -> list[str]:
-    """List the words of a name, each once.
-
-    A run of CJK characters is indexed by its characters and pairs; a query looks up its pairs.
-    """
+    """List the words of a name, each once. A run of CJK characters is indexed by its characters and
+    pairs; a query looks up its pairs."""
     if name.isascii():
         return list(dict.fromkeys(WORD.findall(name)))
     words: dict[str, None] = {}
@@ -50,12 +48,8 @@ def split_name(name: str, *, query: bool) -> list[str]:
 
 
 class NameMatches:
-    """The names found so far, each with its best score, and the choice among them.
-
-    Args:
-        limit: how many names to choose.
-        accept: which ids may be returned; called for names that reach the threshold, best first.
-    """
+    """The names found so far, each with its best score, and the choice of `limit` among them.
+    `accept` is called with the ids of names that reach the threshold, best first."""
 
     def __init__(self, limit: int, accept: Accept | None) -> None:
         self._limit = limit
@@ -70,8 +64,7 @@ class NameMatches:
         words: Sequence[str],
         threshold: float,
     ) -> None:
-        """Score names by the whole text and by these words of it; remember those that may be among
-        the best."""
+        """Score names by the whole text and these words of it; remember those that may be best."""
         if not candidates:
             return
         names = [name for _, name in candidates]
@@ -119,7 +112,6 @@ def similarities(texts: Sequence[str], names: Sequence[str], threshold: float) -
 
 
 def _score_by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
-    """Score how well names have the words of the text, in any order."""
     name_words = [split_name(name, query=False) or [name] for name in names]
     word_scores = similarities(words, list(chain.from_iterable(name_words)), WORD_SIMILARITY)
     # For each word of the text, the word of each name that is most similar to it.

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...text.analysis import terms_of_word, words
-from .arrays import AllowedIds, Array, Ids, floor_of_best, run_starts
-from .segments import Mask, Segment
+from .arrays import Array, Ids, floor_of_best, run_starts
+from .segments import AllowedIds, Mask, Segment
 
 HASH_BITS = 40
 
@@ -67,8 +67,6 @@ class PostingRange(NamedTuple):
 
 
 class _Postings(NamedTuple):
-    """One term in one segment."""
-
     rows: Rows  # ascending
     counts: Counts  # of the term in each row
     weight: float  # idf * (k1 + 1)
@@ -81,12 +79,8 @@ class _Postings(NamedTuple):
     def add_to(
         self, scores: Floats, rows: NDArray[np.intp], chosen: Mask, saturation: Floats
     ) -> None:
-        """Add what this term gives to the scores of some rows, in the scores of all.
-
-        Args:
-            rows: those rows, ascending.
-            chosen: for each row of the segment, whether it is one of them.
-        """
+        """Add what this term gives to the scores of some rows, ascending, in the scores of all;
+        `chosen` says of each row of the segment whether it is one of them."""
         if len(rows) * _PROBE < len(self.rows):
             at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
             at = at[self.rows[at] == rows]
@@ -116,10 +110,8 @@ class PostingsSegment(Segment):
 
     @classmethod
     def seal(cls, ids: Ids, lengths: Floats, occurrences: Hashes) -> PostingsSegment:
-        """Make a segment of one `term << 24 | row` for each occurrence of a term in a row.
-
-        They come in any order, and are sorted in place.
-        """
+        """Make a segment of one `term << 24 | row` for each occurrence of a term in a row; they are
+        sorted in place."""
         occurrences.sort()
         rows: list[Array] = []
         counts: list[Array] = []
@@ -185,12 +177,10 @@ class PostingsSegment(Segment):
 
     @property
     def live_count(self) -> int:
-        """Rows that are not dead."""
         return len(self.ids) - int(self.dead.sum()) if self.has_dead else len(self.ids)
 
     @property
     def live_length(self) -> float:
-        """Terms of all rows that are not dead."""
         if self.has_dead:
             return float(self.lengths[~self.dead].sum(dtype=np.float64))
         return self._total_length
@@ -314,7 +304,6 @@ class PostingsSegment(Segment):
 
 
 def _concatenate(parts: Sequence[Array], dtype: Any) -> Array:
-    """Join arrays; an empty one of this type when there are none."""
     return np.concatenate([np.empty(0, dtype), *parts])
 
 

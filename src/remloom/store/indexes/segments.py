@@ -11,7 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,35 @@ class Segment:
         return self.ids[rows]
 
 
+class AllowedIds:
+    """The only ids that a search may return, ascending. Where each segment has them is remembered,
+    so that a filter that comes again costs little."""
+
+    def __init__(self, ids: Ids) -> None:
+        self.ids = ids
+        self._rows: WeakKeyDictionary[Segment, NDArray[np.intp]] = WeakKeyDictionary()
+        self._barred: WeakKeyDictionary[Segment, NDArray[np.bool_]] = WeakKeyDictionary()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def rows_in(self, segment: Segment) -> NDArray[np.intp]:
+        """The rows of a segment that are allowed, ascending."""
+        rows = self._rows.get(segment)
+        if rows is None:
+            rows = self._rows[segment] = positions(segment.ids, self.ids)
+        return rows
+
+    def barred_in(self, segment: Segment) -> NDArray[np.bool_]:
+        """For each row of a segment, whether it is not allowed."""
+        barred = self._barred.get(segment)
+        if barred is None:
+            barred = np.ones(len(segment.ids), bool)
+            barred[self.rows_in(segment)] = False
+            self._barred[segment] = barred
+        return barred
+
+
 S = TypeVar("S", bound=Segment)
 T = TypeVar("T")  # a row of the tail
 
@@ -67,6 +97,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
     """
 
     KIND: ClassVar[str]
+    SEGMENT: ClassVar[type[Any]]  # the class of its segments, which are made of their arrays
     # of the snapshot; raise it with every change of the arrays or of what is indexed
     FORMAT: ClassVar[int]
 
@@ -86,11 +117,6 @@ class SegmentedIndex(ABC, Generic[S, T]):
     def _seal(self, parts: Sequence[tuple[S, Mask]], ids: list[int], rows: list[T]) -> S:
         """Make one segment of the rows of `parts` that their masks select, and of these tail
         rows."""
-
-    @classmethod
-    @abstractmethod
-    def _from_arrays(cls, arrays: dict[str, Array]) -> S:
-        """Make the segment that has these arrays."""
 
     def __len__(self) -> int:
         state = self._state
@@ -118,10 +144,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
         return np.sort(np.concatenate(parts))
 
     def contains(self, ids: Iterable[int]) -> set[int]:
-        """Select those of these ids whose rows are live.
-
-        It costs a search for each of them, however many rows there are.
-        """
+        """Select those of these ids whose rows are live: a search for each of them."""
         state = self._state
         unique = set(ids)
         array = np.array(sorted(unique), np.int64)
@@ -131,11 +154,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
         return present - self._dead
 
     def add(self, ids: Iterable[int], texts: Iterable[str]) -> None:
-        """Add rows; they are found by every later search.
-
-        Raises:
-            ValueError: ids that do not increase, or not as many as texts.
-        """
+        """Add rows; they are found by every later search. Raises ValueError: ids that do not
+        increase, or not as many as texts."""
         new = list(map(int, ids))
         rows = self._prepare(texts)
         if len(new) != len(rows):
@@ -162,11 +182,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
 
     def compact(self, *, purge: bool = False) -> bool:
         """Seal the tail into a segment; returns whether anything changed. Meant for a background
-        thread.
-
-        Args:
-            purge: leave no dead row in any segment.
-        """
+        thread. With `purge` no segment has a dead row afterwards."""
         is_stale = _has_dead if purge else _has_decayed
         with self._compacting:
             with self._lock:
@@ -199,10 +215,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
             return True
 
     def dump(self) -> bytes:
-        """Make one blob, with a checksum, of every row added before the call and of none removed.
-
-        Compacts first.
-        """
+        """Compact, and make one blob, with a checksum, of every row added before the call and of
+        none removed."""
         self.compact(purge=True)
         arrays: dict[str, Array] = {}
         with self._lock:
@@ -215,11 +229,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
 
     @classmethod
     def load(cls, data: bytes) -> Self:
-        """Restore the index as it was when this blob was dumped.
-
-        Raises:
-            ValueError: the blob is damaged, or of another kind or format: build the index again.
-        """
+        """Restore the index as it was when this blob was dumped. Raises ValueError: the blob is
+        damaged, or of another kind or format: build the index again."""
         fields, arrays = unpack(cls.KIND, data)
         if fields["format"] != cls.FORMAT:
             raise ValueError(f"format {fields['format']} of {cls.KIND}, expected {cls.FORMAT}")
@@ -227,7 +238,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
         for qualified, array in arrays.items():
             number, _, name = qualified.partition(".")
             parts[int(number)][name] = array
-        segments = tuple(map(cls._from_arrays, parts))
+        segments = tuple(map(cls.SEGMENT, parts))
         index = cls()
         index._state = State(segments, [], [])
         for segment in segments:

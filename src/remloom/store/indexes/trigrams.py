@@ -60,11 +60,8 @@ def _trigrams(text: str) -> set[int]:
 
 
 def trigram_keys(texts: Sequence[str], first: int) -> NDArray[np.uint64]:
-    """Make `trigram << 32 | row` for each trigram of each text: `_trigrams` for many at once.
-
-    Args:
-        first: the row of the first text.
-    """
+    """Make `trigram << 32 | row` for each trigram of each text, whose rows begin with `first`:
+    `_trigrams` for many at once."""
     pieces = [text[:INDEXED_LENGTH] for text in texts]
     padded = "".join([f"\0\0{piece}\0" for piece in pieces])
     codes = np.frombuffer(padded.encode("utf-32-le", "surrogatepass"), "<u4")
@@ -149,10 +146,8 @@ class _StringTable:
 
 
 def _most_shared(lists: Sequence[Rows]) -> Rows:
-    """Rank the rows of these ascending lists: those in most lists first, then lower rows first.
-
-    No list has a row twice.
-    """
+    """Rank the rows of these ascending lists, none of which has a row twice: those in most lists
+    first, then lower rows first."""
     if len(lists) < 2:
         return lists[0] if lists else _NO_ROWS
     rows = np.concatenate(lists)
@@ -238,7 +233,6 @@ class _NameSegment(Segment):
         return np.concatenate([several[:CANDIDATES], rarest, several[CANDIDATES:]])
 
     def _find_word(self, word: str) -> int | None:
-        """Find the row of a word in the table of words."""
         word_hash = _hash_word(word)
         at = int(np.searchsorted(self._word_hashes, np.uint64(word_hash)))
         if at == len(self._word_hashes) or self._word_hashes[at] != word_hash:
@@ -258,7 +252,6 @@ class _NameSegment(Segment):
         return np.unique(np.concatenate(postings)) if postings else _NO_ROWS
 
     def _posting(self, row: int) -> Rows:
-        """Read the names that have the word of this row."""
         start = self._word_starts[row]
         return self._word_rows[start : min(self._word_starts[row + 1], start + _READ_AT_MOST)]
 
@@ -293,20 +286,20 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
     """
 
     KIND = "names"
+    SEGMENT = _NameSegment
     FORMAT = 1
 
     def search(
         self, text: str, *, threshold: float, limit: int, accept: Accept | None = None
     ) -> list[tuple[int, float]]:
-        """Find the names most similar to the text: ids and scores, best first (ties: shorter first,
+        """Find the names most similar to a key: ids and scores, best first (ties: shorter first,
         then by name, then by id).
 
-        A score is 1.0 for the same key, otherwise the similarity (one less the share of characters
-        to insert, delete, replace or swap) of whole names or, when fewer than `limit` are that much
-        alike, of the words of the text to words of the name, at most 0.95.
+        A score is 1.0 for the same key, otherwise the similarity of whole names or, when fewer than
+        `limit` are that much alike, of the words of the text to words of the name, at most 0.95;
+        see `name_similarity`.
 
         Args:
-            text: a key, as `labels.key` makes it.
             threshold: no score below it is returned, 0..1.
             accept: which ids may be returned; called for names that reach the threshold, best
                 first.
@@ -360,7 +353,3 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
             all_ids += segment.ids[live_rows].tolist()
             names += segment.names.texts(live_rows)
         return _NameSegment.seal(all_ids, names)
-
-    @classmethod
-    def _from_arrays(cls, arrays: dict[str, Array]) -> _NameSegment:
-        return _NameSegment(arrays)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...errors import InvalidInputError
-from ..rules.indexed_text import searchable_text
+from ..encoding import searchable_text
 from ..stats import Stats, by_schema, collect
 from .database import PostgresDatabase, TenantCursor
 from .indexes import bm25_index, trigram_index

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge, EdgeKey, TypeCount
+from ..encoding import now
 from ..results import Walk, WalkStep
-from ..rules.expiry import now
 from ..specs import EdgeSpec, WalkSpec
 from . import edge_queries
 from .binary_arrays import ArrayColumn

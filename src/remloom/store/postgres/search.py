@@ -14,12 +14,11 @@ from ... import labels
 from ...errors import LabelError, VectorError
 from ...model import Resource
 from ...predicates import All, And, Predicate
+from ..encoding import has_expired, now, searchable_text
 from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..predicate_sql import Compilers
 from ..results import Match
-from ..rules.expiry import has_expired, now
-from ..rules.indexed_text import searchable_text
-from ..rules.references import show_parents
+from ..rules.record_ids import show_parents
 from ..rules.vector_validation import to_vector
 from ..specs import NameSpec, SearchSpec
 from .binary_arrays import Half

@@ -31,8 +31,8 @@ from ...sql.values import Select
 from ...sql.writer import is_plain_step
 from ..contract import INDEXES
 from ..definitions import Definitions
+from ..encoding import now
 from ..predicate_sql import Compilers
-from ..rules.expiry import now
 from .database import PostgresDatabase, RawLoader
 from .rows import SQL
 from .sql_writer import PostgresWriter, indexed_value, json_value

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...model import Record
 from ..batch import TokenVectorBatch, Vector, VectorBatch
-from ..rules.expiry import now
+from ..encoding import now
 from ..rules.vector_validation import check_token_vectors
 from ..stored_vectors import UNKNOWN, StoredTokenVectors, StoredVectors, VectorStatements
 from .binary_arrays import ArrayColumn, floats

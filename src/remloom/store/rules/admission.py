@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ...kv import Entry, EntryReads
 from ...model import Record
-from .expiry import has_expired
+from ..encoding import has_expired
 
 SCHEMA = "schema"  # one is registered
 # the end of a stored record is put, moved or taken away; or a record has expired when it is written
@@ -23,7 +23,7 @@ _admit: ContextVar[Admit | None] = ContextVar("admit", default=None)
 
 @contextmanager
 def admitting(admit: Admit) -> Iterator[None]:
-    """Ask whether it may be done, of all that is done inside."""
+    """Ask `admit` of all that is done inside."""
     token = _admit.set(admit)
     try:
         yield

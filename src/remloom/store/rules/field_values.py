@@ -1,4 +1,4 @@
-"""Values of the fields of rows: what each kind takes, how it is stored, and how it is given back.
+"""Values of the fields of rows: what each kind takes, how it is stored, and how it is read.
 
 Stored values sort as what they stand for: times are UTC with six digits of a second, dates ISO.
 Decimals are texts, so that no digit is lost.
@@ -57,16 +57,12 @@ def value_type(field: Field) -> Any:
 
 
 def is_stored_unchanged(field: Field) -> bool:
-    """Whether values of the field are JSON that is stored as it is."""
     return field.kind not in _STORE
 
 
 def to_stored(value: Any, field: Field) -> Any:
-    """Return a value of the field as it is stored.
-
-    Raises:
-        InvalidInputError: the field cannot have it; the message says what it takes.
-    """
+    """Return a value of the field as it is stored. Raises InvalidInputError, which says what it
+    takes."""
     try:
         return storing(field)(msgspec.convert(value, value_type(field)))
     except InvalidInputError:
@@ -76,19 +72,17 @@ def to_stored(value: Any, field: Field) -> Any:
 
 
 def storing(field: Field) -> Callable[[Any], Any]:
-    """Return what makes of a value that has the type of the field the one that is stored.
-
-    It raises ValueError or OverflowError of what no store can keep.
-    """
+    """Return what makes the stored value of one that has the type of the field; it raises
+    ValueError or OverflowError of what no store can keep."""
     store = _check_json if field.kind == "json" else _STORE.get(field.kind, _keep)
     return partial(_each, store) if field.list else store
 
 
 def from_stored(value: Any, field: Field) -> Any:
-    """Return a stored value of the field as it was given. What cannot be one comes as it is."""
+    """Return a stored value of the field as it was written; what cannot be one as it is."""
     if field.list and isinstance(value, list):
-        return [_given(item, field) for item in value]
-    return _given(value, field)
+        return [_as_written(item, field) for item in value]
+    return _as_written(value, field)
 
 
 def convert_value(value: Any, field: Field) -> Any:
@@ -186,7 +180,7 @@ _GIVE: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _given(value: Any, field: Field) -> Any:
+def _as_written(value: Any, field: Field) -> Any:
     give = _GIVE.get(field.kind)
     if give is None or not isinstance(value, str):
         return value
@@ -201,7 +195,7 @@ def _refused(value: Any, field: Field) -> InvalidInputError:
     expected = f"one of {', '.join(field.values)}" if is_enum else _EXPECTED[field.kind]
     if field.list:
         expected = f"a list, each {expected}"
-    # what is said of people stays out of errors, which are logged
+    # personal data stays out of errors, which are logged
     is_shown = not field.personal and (value is None or isinstance(value, str | int | float))
     shown = repr(value)[:_SHOWN] if is_shown else f"of type {type(value).__name__}"
     if isinstance(value, float) and not math.isfinite(value):
@@ -210,7 +204,7 @@ def _refused(value: Any, field: Field) -> InvalidInputError:
 
 
 def read_row(row: Row, definition: SchemaDefinition) -> Row:
-    """Return a stored row with its fields as they were given.
+    """Return a stored row with its fields as they were written.
 
     One of an earlier version has the fields of today: those that have other names now under these,
     without those that are gone, and with the defaults of those that came.
@@ -220,13 +214,13 @@ def read_row(row: Row, definition: SchemaDefinition) -> Row:
         fields = current_fields(fields, definition)
         names = (definition.renamed.get(name, name) for name in searched)
         searched = tuple(name for name in names if name in fields)
-    given = {
+    converted = {
         name: from_stored(fields[name], field)
         for name, field in definition.base_fields.items()
         if name in fields and not is_stored_unchanged(field)
     }
-    if given:
-        fields = {**fields, **given}
+    if converted:
+        fields = {**fields, **converted}
     return row if fields is row.fields else replace(row, fields=fields, searched=searched)
 
 

@@ -1,5 +1,5 @@
-"""Checks and encodes the values of `properties` and `metadata`: only those that every store keeps
-exactly as they are."""
+"""Values of `properties` and `metadata`: only those that every store keeps exactly as they are; and
+the JSON Schemas that they are checked by."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import re
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, MissingExtraError
 
 NOT_STORABLE_REMEDY = "use text, finite numbers, booleans, lists and objects as the model says"
 
@@ -28,16 +29,15 @@ _INSTEAD: tuple[tuple[type | tuple[type, ...], str], ...] = (
 _EXPONENT = re.compile(rb"[:\[,]-?[0-9.]+e[0-9+]")
 _NUL = b"\\u0000"
 _encode = msgspec.json.Encoder().encode
+_MOST_NODES = 10_000  # of a schema, with every reference followed
+_DEEPEST_SCHEMA = 100
+_IS_COUNTED = -1  # stands for a reference that is being followed
 
 
 def check_json(value: Any, path: str, depth: int = 0) -> None:
     """Refuse what would come back as something else: everything but text, booleans, None, finite
     floats, whole numbers of 64 bits, and lists and objects of these. (A tuple comes back as a
-    list.)
-
-    Raises:
-        InvalidInputError: names the path, what is there, and what it could be instead.
-    """
+    list.) The InvalidInputError names the path, what is there, and what it could be instead."""
     if isinstance(value, (dict, list, tuple)):
         if depth >= DEEPEST:
             found = f"more than {DEEPEST} lists or objects inside each other"
@@ -87,12 +87,8 @@ def holds_nul(encoded: bytes) -> bool:
 
 
 def encode_strict(value: Any) -> bytes:
-    """Encode a value as JSON, if it can be read back from there. NaN and infinity cannot: they
-    would become null.
-
-    Raises:
-        InvalidInputError: it cannot.
-    """
+    """Encode a value as JSON; raises InvalidInputError if it cannot be read back from there. NaN
+    and infinity cannot: they would become null."""
     try:
         encoded = msgspec.json.encode(value)
         if b"null" in encoded:
@@ -105,11 +101,8 @@ def encode_strict(value: Any) -> bytes:
 
 
 def encode_free(value: Any) -> str:
-    """Encode a value as JSON for a store that keeps numbers as it would write them.
-
-    Floats are written without an exponent: a whole number of many digits stays a float only by its
-    point.
-    """
+    """Encode a value as JSON, floats without an exponent: for a store that keeps numbers as it
+    would write them, a whole number of many digits stays a float only by its point."""
     encoded = _encode(value)
     if _EXPONENT.search(encoded):
         encoded = _encode(_pointed(msgspec.to_builtins(value)))
@@ -128,3 +121,91 @@ def _pointed(value: Any) -> Any:
 
 def _refused(path: str, found: str, remedy: str) -> InvalidInputError:
     return InvalidInputError(f"{path} is {found}: it would not come back as it is", remedy=remedy)
+
+
+# -- JSON Schemas ----------------------------------------------------------------------------------
+
+
+def compile_schema(schema: dict[str, Any]) -> Any:
+    """Compile a JSON Schema to a validator of `jsonschema_rs`. Nothing is fetched for it.
+
+    Raises:
+        InvalidInputError: it is no JSON Schema, refers to one elsewhere or to itself, or is too
+            large with its references followed.
+        MissingExtraError: `remloom[schemas]` is not installed.
+    """
+    try:
+        import jsonschema_rs
+    except ImportError as error:
+        raise MissingExtraError("a metadata_schema", "schemas") from error
+    _count_nodes(schema, schema, {})
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_refuse)
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidInputError(
+            f"this is no JSON Schema: {message}", remedy="see https://json-schema.org"
+        ) from error
+
+
+def _count_nodes(node: Any, root: Any, counted: dict[str, int], depth: int = 0) -> int:
+    """Count the objects and lists of a schema as a validator goes through them.
+
+    References that branch double them with each step: a short schema may take years to check.
+    """
+    if depth > _DEEPEST_SCHEMA:
+        raise _schema_refused(
+            f"it is more than {_DEEPEST_SCHEMA} objects and references deep", "make it flatter"
+        )
+    if not isinstance(node, dict | list):
+        return 0
+    children = node.values() if isinstance(node, dict) else node
+    nodes = 1 + sum(_count_nodes(child, root, counted, depth + 1) for child in children)
+    if isinstance(node, dict):
+        nodes += _count_referred(node, root, counted, depth)
+    if nodes > _MOST_NODES:
+        why = f"with its references followed it has more than {_MOST_NODES:,} places"
+        raise _schema_refused(why, "refer less often, or ask for less")
+    return nodes
+
+
+def _count_referred(node: dict[str, Any], root: Any, counted: dict[str, int], depth: int) -> int:
+    for name in ("$dynamicRef", "$recursiveRef", "$id"):
+        # they change what other references mean
+        if isinstance(node.get(name), str) and node is not root:
+            raise _schema_refused(f"{name} is not followed", "say $ref with #/$defs/…")
+    reference = node.get("$ref")
+    if not isinstance(reference, str):
+        return 0
+    if counted.get(reference) == _IS_COUNTED:
+        raise _schema_refused(
+            f"{reference} leads to itself", "write as many levels as there may be"
+        )
+    if reference not in counted:
+        counted[reference] = _IS_COUNTED
+        target = _find_referred(reference, root)
+        counted[reference] = _count_nodes(target, root, counted, depth + 1)
+    return counted[reference]
+
+
+def _find_referred(reference: str, root: Any) -> Any:
+    if reference != "#" and not reference.startswith("#/"):
+        raise _schema_refused(f"{reference} is elsewhere", "write it here, under $defs")
+    found = root
+    for part in unquote(reference).split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            raise _schema_refused(f"there is no {reference}", "write it here, under $defs")
+    return found
+
+
+def _schema_refused(why: str, remedy: str) -> InvalidInputError:
+    return InvalidInputError(f"this is no JSON Schema that can be kept: {why[:300]}", remedy=remedy)
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is elsewhere: write it here, under $defs")

@@ -19,8 +19,8 @@ from ... import labels
 from ...errors import ConflictError, LabelError
 from ...model import EXTRACTED, Edge, Entity, Record, Resource, Row
 from ..batch import BatchRecord
+from ..encoding import searchable_text
 from .admission import EXPIRY, admit
-from .indexed_text import searchable_text
 from .record_ids import new_id
 
 _TICK = timedelta(microseconds=1)  # as times are stored
@@ -118,14 +118,7 @@ def merge_record(
     item: BatchRecord, stored: Record, at: datetime | None = None
 ) -> BatchRecord | None:
     """Return the record as it will be, written over the stored one of its id; None when nothing
-    changes.
-
-    Args:
-        at: see `Batch.at`.
-
-    Raises:
-        ConflictError: the stored one is of another schema.
-    """
+    changes. For `at` see `Batch.at`. Raises ConflictError: the stored one is of another schema."""
     record, keys = item.record, item.keys
     _check_schema(record, stored.schema)
     if item.merge and isinstance(stored, Entity) and isinstance(record, Entity):
@@ -148,11 +141,7 @@ def merge_record(
 
 def merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
     """Return what a batch that holds a record twice means: the later one counts; of an entity named
-    twice, both do.
-
-    Raises:
-        ConflictError: the two are of different schemas.
-    """
+    twice, both do. Raises ConflictError: the two are of different schemas."""
     _check_schema(second.record, first.record.schema)
     both_entities = isinstance(first.record, Entity) and isinstance(second.record, Entity)
     if not both_entities or not second.merge:
@@ -216,7 +205,6 @@ def _check_schema(record: Record, schema: str) -> None:
 
 
 def same_handle(row: Row, other: Row) -> ConflictError:
-    """Say that two rows of a schema have handles that are one label."""
     return ConflictError(
         f"the handles {row.handle!r} and {other.handle!r} of {row.schema} are one label, and these "
         "are two rows",

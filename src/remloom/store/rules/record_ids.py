@@ -1,15 +1,16 @@
-"""Ids of records that were given none, and uris of texts that were remembered one by one: several
-from one source stand beside each other, each with a uri of its own and the source as its origin.
-"""
+"""Ids of new records, and ids that records refer to; uris of texts that were remembered one by one,
+each with a uri of its own and their source as its origin."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from hashlib import sha256
 
+from msgspec.structs import force_setattr, replace
 from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 
 from ...errors import InvalidInputError
-from ...model import Record, Resource, Row
+from ...model import Moment, Record, Resource, Row
 
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _ROWS = uuid5(NAMESPACE_URL, "https://remloom.dev/row")
@@ -23,19 +24,13 @@ def new_id() -> str:
 
 
 def content_hash(content: str) -> str:
-    """Return the sha256 of the content, in hex."""
     return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def resource_id(tenant: str, resource: Resource) -> str:
     """Return the id of a resource that was given none: UUIDv5 of (tenant, uri, ordinal, content
-    hash).
-
-    Without a `uri` the name stands for it, so that the same note written twice is one record.
-
-    Raises:
-        InvalidInputError: the uri or name cannot be encoded.
-    """
+    hash). Without a `uri` the name stands for it, so that the same note written twice is one
+    record. Raises InvalidInputError: the uri or name cannot be encoded."""
     origin = resource.uri or resource.name
     digest = resource.content_hash or content_hash(resource.content)
     try:
@@ -68,3 +63,41 @@ def origin_of(record: Record) -> str:
 def digest_of(text: str) -> str:
     """What tells a text from others of its source."""
     return sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def referred_ids(record: Record) -> tuple[str, ...]:
+    """List the ids that a moment refers to: what it is about, and the moment that it lies in."""
+    if not isinstance(record, Moment):
+        return ()
+    if not record.parent_moment:
+        return record.resource_refs
+    return (*record.resource_refs, record.parent_moment)
+
+
+def without_refs(moment: Moment, ids: Collection[str]) -> Moment:
+    """Return the moment without its references to these records."""
+    return replace(
+        moment,
+        resource_refs=tuple(ref for ref in moment.resource_refs if ref not in ids),
+        parent_moment="" if moment.parent_moment in ids else moment.parent_moment,
+    )
+
+
+def show_parents(
+    records: Iterable[Record], fetch: Callable[[list[str]], Iterable[tuple[str, str]]]
+) -> None:
+    """Set `parents` of the derived ones of these records; what was only read (generation 0) has
+    none, and costs no statement. `fetch` gives (id, id of a parent) for each parent of some
+    records."""
+    found = [record for record in records if isinstance(record, Resource) and record.generation]
+    if not found:
+        return
+    parents: dict[str, tuple[str, ...]] = {}
+    for child, parent in fetch(list(dict.fromkeys(record.id for record in found))):
+        parents[child] = (*parents.get(child, ()), parent)
+    for record in found:
+        if record.id in parents:
+            force_setattr(record, "parents", parents[record.id])

@@ -18,15 +18,13 @@ from ... import labels
 from ...errors import InvalidInputError, LabelError, RemloomError, UnknownNameError, VectorError
 from ...model import Edge, Entity, Moment, Record, Resource, Row, SchemaDefinition, label_of_record
 from ..batch import Batch, BatchRecord, Vector
-from ..encoding import SCHEMAS
+from ..encoding import SCHEMAS, embedded_text, searchable_text
 from .admission import admit_new
-from .edge_validation import EdgeBuilder, inline_edge
-from .indexed_text import embedded_text, searchable_text
+from .item_validation import WRITABLE, EdgeBuilder, inline_edge, times_in_utc
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .merge import free_values, keys_of, merge_namesakes, same_handle
 from .record_ids import content_hash, new_id, resource_id, row_id
-from .row_names import complete_row, foreign_key
-from .time_validation import WRITABLE, times_in_utc
+from .row_rules import complete_row, foreign_key
 from .vector_validation import to_vectors
 
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
@@ -83,11 +81,8 @@ def build(
 
 
 def check_record(record: Record) -> Record:
-    """Return a whole record from elsewhere, checked, its times in UTC.
-
-    Raises:
-        InvalidInputError: it has no id, a naive datetime or an end before its start.
-    """
+    """Return a whole record from elsewhere, checked, its times in UTC. Raises InvalidInputError: it
+    has no id, a naive datetime or an end before its start."""
     if not record.id:
         raise InvalidInputError(
             f"the record {record.name[:60]!r} has no id", remedy="give it one that no other has"
@@ -98,8 +93,6 @@ def check_record(record: Record) -> Record:
 
 
 class _BatchBuilder:
-    """Takes the items of one batch, one after another."""
-
     def __init__(
         self,
         tenant: str,
@@ -241,7 +234,6 @@ class _BatchBuilder:
 
 
 def _is_own(edge: Edge, item: BatchRecord) -> bool:
-    """Whether an edge that a record was written with leaves a label of its own."""
     return not edge.src or labels.key(edge.src) in item.keys
 
 

@@ -41,11 +41,8 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
 
 
 def to_vectors(values: Sequence[float | Sequence[float]], *, what: str) -> tuple[list[bytes], int]:
-    """Return the unit-length float32 bytes of one vector or several, and their dimension.
-
-    Raises:
-        VectorError: see `to_vector`; also none at all, or several dimensions.
-    """
+    """Return the unit-length float32 bytes of one vector or several, and their dimension. Raises
+    VectorError: see `to_vector`; also none at all, or several dimensions."""
     # a row of an array is no Sequence, but has a length as a list has
     if not len(values) or not hasattr(values[0], "__len__"):
         data, dims = to_vector(values, what=what)  # type: ignore[arg-type]  # one vector
@@ -58,14 +55,8 @@ def to_vectors(values: Sequence[float | Sequence[float]], *, what: str) -> tuple
 
 
 def check_token_vectors(batch: TokenVectorBatch, stored_dims: int) -> None:
-    """Refuse token vectors that are not what their model makes.
-
-    Args:
-        stored_dims: dimensions of those stored of this model; 0: there are none.
-
-    Raises:
-        VectorError: the model has no name, they have other dimensions, or a token is not whole.
-    """
+    """Refuse token vectors that are not what their model makes: it has no name, they have other
+    dimensions than those stored of it (0: none), or a token is not whole. Raises VectorError."""
     if not batch.model or batch.dims < 1:
         raise VectorError(
             f"token vectors of {batch.model!r} with {batch.dims} dimensions",

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...errors import ConflictError, CorruptStoreError
 from ..results import Deletion
 from ..stats import Stats, by_schema, collect
-from ..tenants.open_folder import OpenFolder
+from ..tenants.folders import OpenFolder
 from .file.commit_mark import log_of
 from .file.connections import file_size
 from .file.database import SqliteDatabase
@@ -233,7 +233,7 @@ def _set_aside(path: Path) -> Path | None:
     when = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     kept = log.with_name(f"{log.name}.damaged-{when}-{secrets.token_hex(2)}")
     with (
-        OpenFolder.without_links(log.parent) as folder,
+        OpenFolder.at(log.parent, links=False) as folder,
         open(folder.open_file(log.name, os.O_RDONLY), "rb") as source,
     ):
         new = folder.open_file(kept.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)

@@ -17,10 +17,9 @@ from msgspec.structs import force_setattr
 from ...model import Entity, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..encoding import SCHEMAS, TOP
+from ..encoding import SCHEMAS, TOP, has_expired
 from ..predicate_sql import Compilers, VectorSearch, order_direction, search_similar
-from ..rules.expiry import has_expired
-from ..rules.references import show_parents
+from ..rules.record_ids import show_parents
 from ..specs import LOOKUP_EDGES
 from ..stored_records import StoredRecords, name_of
 from .file.database import SqliteDatabase

@@ -13,8 +13,7 @@ from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
 from ...model import Edge, Entity, Record, Resource
-from ..encoding import DECODERS, micros, moment_of, times_of, type_of
-from ..rules.expiry import now
+from ..encoding import DECODERS, micros, moment_of, now, times_of, type_of
 from ..sql_files import SqlFiles
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@ and not above."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,13 +11,13 @@ from msgspec.structs import replace
 
 from ...errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
 from ...model import Migrated, TenantInfo
+from ...settings import Settings
 from ..contract import Store
 from .folders import translate_errors
 from .home import HIDDEN, OWN, HomeFolder, backup, tenant_name
 
 if TYPE_CHECKING:
-    from ...settings import Settings
-
+    from ..postgres.tenants import PostgresTenants
 
 _TRIES = 20  # to open a tenant that others delete
 _OWN_CACHE = 4  # MB: what a home keeps about itself is small
@@ -27,54 +28,40 @@ class Backend(Protocol):
 
     def open(self, settings: Settings, *, create: bool) -> Store:
         """The store of the tenant that the settings name, made if it is not there and `create`."""
-        ...
 
     def open_own(self, settings: Settings, *, create: bool) -> Store:
         """The store of what the home keeps about itself: a tenant that nobody can name, made if it
         is not there and `create`. Raises TenantNotFoundError."""
-        ...
 
     def migrate(self, *, citus: bool) -> Migrated:
         """Bring it to the schema this version knows, and distribute it if `citus`."""
-        ...
 
     def tenants(self) -> list[TenantInfo]:
         """Every tenant, by name."""
-        ...
 
     def create(self, tenant: str, key: str) -> None:
         """Make a tenant. Raises ConflictError when it is there already."""
-        ...
 
     def adopt(self, tenant: str, key: str) -> None:
         """Give what stands under a tenant's name that name. Raises TenantNotFoundError when nothing
         does."""
-        ...
 
     def repair(self, tenant: str, key: str) -> list[str]:
         """Go on with what is whole of a tenant that lost writes; returns a line for each step."""
-        ...
 
     def delete(self, tenant: str) -> None:
         """Destroy a tenant. Raises TenantNotFoundError when it is not there."""
-        ...
 
     def unfinished(self) -> list[str]:
         """What is left of deleted tenants although it should be gone; a line each."""
-        ...
 
     def backup(self, store: Store, tenant: str, target: Path) -> None:
         """Copy a tenant that is open into a new folder."""
-        ...
 
 
 def backend_for(settings: Settings) -> Backend:
-    """Return where the setting `home` says that memories are.
-
-    Raises:
-        InvalidInputError: a URL of something else than PostgreSQL.
-        MissingExtraError: PostgreSQL, without the extra.
-    """
+    """Return where the setting `home` says that memories are. Raises InvalidInputError: a URL of
+    something else than PostgreSQL; MissingExtraError: PostgreSQL, without the extra."""
     scheme, found, _ = settings.home.partition("://")
     if not found:
         return _Folder(settings.home)
@@ -213,16 +200,17 @@ class _Database:
 
         return migrate(self._settings.home, self._settings.busy_timeout, citus=citus)
 
-    def tenants(self) -> list[TenantInfo]:
+    def _tenants(self, *, migrate: bool = False) -> AbstractContextManager[PostgresTenants]:
         from ..postgres import tenants
 
-        with tenants(self._settings.home, self._settings.busy_timeout, migrate=False) as found:
+        return tenants(self._settings.home, self._settings.busy_timeout, migrate=migrate)
+
+    def tenants(self) -> list[TenantInfo]:
+        with self._tenants() as found:
             return found.list()
 
     def create(self, tenant: str, key: str) -> None:
-        from ..postgres import tenants
-
-        with tenants(self._settings.home, self._settings.busy_timeout, migrate=True) as found:
+        with self._tenants(migrate=True) as found:
             found.create(tenant)
 
     def adopt(self, tenant: str, key: str) -> None:
@@ -240,9 +228,7 @@ class _Database:
         return []  # a deletion is one transaction
 
     def delete(self, tenant: str) -> None:
-        from ..postgres import tenants
-
-        with tenants(self._settings.home, self._settings.busy_timeout, migrate=False) as found:
+        with self._tenants() as found:
             found.delete(tenant)
 
     def backup(self, store: Store, tenant: str, target: Path) -> None:

@@ -1,9 +1,9 @@
-"""The data key of an encrypted tenant: random, and kept only wrapped by the master key.
+"""`tenant.json`, beside a tenant's database: whose it is, and its data key, random, and kept only
+wrapped by the master key.
 
-The tenant file holds the wrapped key. Destroying it destroys the tenant: the master key alone opens
-nothing. The master key comes from the settings and is a key of 256 bits (64 hex digits, or 44
-characters of base64), a passphrase, `file:<path>`, `shared-file:<path>` or
-`keyring:<service>/<name>`.
+Destroying the file destroys the tenant: the master key alone opens nothing. The master key comes
+from the settings and is a key of 256 bits (64 hex digits, or 44 characters of base64), a
+passphrase, `file:<path>`, `shared-file:<path>` or `keyring:<service>/<name>`.
 
 A passphrase is stretched by scrypt with the least cost that OWASP's Password Storage Cheat Sheet
 recommends (n 2^17, r 8, p 1: 128 MB and about 0.3 s), once a process for each tenant. A tenant that
@@ -18,46 +18,136 @@ import os
 import secrets
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import ConflictError, MissingExtraError, SettingsError, WrongKeyError
-from .folders import file_error, write_new
-from .tenant_file import ScryptCost, TenantFile
+from ...errors import (
+    ConflictError,
+    CorruptStoreError,
+    MissingExtraError,
+    SchemaVersionError,
+    SettingsError,
+    WrongKeyError,
+)
+from .folders import file_error, open_without_links, read_whole, refusing, replace_in, write_new
 
+TENANT_FILE = "tenant.json"
+_FORMAT = 2
+_RESTORE = "restore it from a backup; without it an encrypted tenant is lost"
 _NONCE = 12  # bytes before the wrapped key, as AES-GCM takes them
-COST = ScryptCost(2**17, 8, 1)
 _MIN_LENGTH = 12  # characters of a passphrase for a new tenant
 _MIN_DISTINCT = 5  # different characters of it
 _REMEMBERED = 256  # stretched passphrases in one process
 _NEW_KEY_REMEDY = "make one with `remloom tenant key FILE`, and set REMLOOM_KEY=file:FILE"
 
+
+class ScryptCost(Struct, frozen=True, omit_defaults=False):
+    """What one guess at a passphrase costs: `128 * n * r` bytes, and time in proportion to `n * r *
+    p`."""
+
+    n: int
+    r: int
+    p: int
+
+    def sane(self) -> bool:
+        """Whether one could have been meant: what a damaged file says must not take all memory."""
+        small = 2 <= self.n <= 2**22 and 1 <= self.r <= 32 and 1 <= self.p <= 64
+        return small and self.n & (self.n - 1) == 0 and self.n * self.r <= 2**25
+
+
+class TenantFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What can be known of a tenant without opening it."""
+
+    tenant: str
+    format: int = 1  # written since the first version that had another
+    wrapped_key: str = ""  # hex of nonce and AES-256-GCM of the data key; empty: not encrypted
+    salt: str = ""  # hex; of the passphrase; empty when the master key is a key of 256 bits
+    # by which the passphrase was stretched; format 1 did not say
+    scrypt: ScryptCost = ScryptCost(2**15, 8, 1)
+
+    def __post_init__(self) -> None:
+        bytes.fromhex(self.wrapped_key + self.salt)
+        if not self.scrypt.sane():
+            raise ValueError("this is not a cost of scrypt")
+
+
+COST = ScryptCost(2**17, 8, 1)
 # By passphrase, salt and cost.
 _stretched: dict[tuple[str, str, ScryptCost], bytes] = {}
 _stretching = threading.Lock()  # one at a time: each takes 128 MB
 
 
-def new_key(file: str | os.PathLike[str] | None = None) -> str:
-    """Make a master key; with a file, also write it to that, readable by its owner alone.
+# -- the file --------------------------------------------------------------------------------------
+
+
+def encode(file: TenantFile) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(replace(file, format=_FORMAT)))
+
+
+def read_tenant_file(folder: Path, within: int | None = None) -> TenantFile | None:
+    """The tenant file of a folder, or None when there is none; `within` is its descriptor, if it is
+    open.
 
     Raises:
-        ConflictError: the file is there already.
-        StoreError: it cannot be written.
+        CorruptStoreError: it is damaged.
+        SchemaVersionError: a newer Remloom wrote it.
+        ReadOnlyStoreError: it may not be read.
     """
+    path = folder / TENANT_FILE
+    try:
+        file = msgspec.json.decode(
+            read_whole(path if within is None else TENANT_FILE, within=within), type=TenantFile
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise file_error(error, f"{path} cannot be read", "check its permissions") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptStoreError(f"{path} is damaged: {error}", remedy=_RESTORE) from error
+    if file.format > _FORMAT:
+        raise SchemaVersionError(
+            f"{path} has format {file.format}, this Remloom knows {_FORMAT}",
+            remedy="upgrade remloom", found=file.format, expected=_FORMAT,
+        )  # fmt: skip
+    return file
+
+
+def change_tenant_file(folder: Path, changed: Callable[[TenantFile], TenantFile]) -> None:
+    """Replace the tenant file of a folder by what `changed` makes of it, wholly or not at all.
+
+    It is the folder of this moment that is changed: when another is made in its place meanwhile,
+    that one keeps its own. Raises OSError: it cannot be written, or it or a folder above it is a
+    link.
+    """
+    within = None if os.name == "nt" else open_without_links(folder)
+    try:
+        if (file := read_tenant_file(folder, within)) is not None:
+            replace_in(within, folder, TENANT_FILE, encode(changed(file)))
+    finally:
+        if within is not None:
+            os.close(within)
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def new_key(file: str | os.PathLike[str] | None = None) -> str:
+    """Make a master key; with a file, also write it to that, readable by its owner alone. Raises
+    ConflictError: the file is there already; StoreError: it cannot be written."""
     key = secrets.token_hex(32)
     if file is not None:
         path = Path(file).expanduser()
-        try:
-            write_new(path, f"{key}\n".encode())
-        except FileExistsError:
-            raise ConflictError(
-                f"{path} is there already", remedy="choose a new file name"
-            ) from None
-        except OSError as error:
-            raise file_error(
-                error, f"{path} cannot be written", "choose a folder you may write"
-            ) from error
+        with refusing(f"{path} cannot be written", "choose a folder you may write"):
+            try:
+                write_new(path, f"{key}\n".encode())
+            except FileExistsError:
+                raise ConflictError(
+                    f"{path} is there already", remedy="choose a new file name"
+                ) from None
     return key
 
 
@@ -71,11 +161,8 @@ def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
 
 
 def unwrap(file: TenantFile, master: str) -> str:
-    """Decrypt the data key, in hex; empty for a tenant that is not encrypted.
-
-    Raises:
-        WrongKeyError: no key was given for an encrypted tenant, or it is another one.
-    """
+    """Decrypt the data key, in hex; empty for a tenant that is not encrypted. Raises WrongKeyError:
+    no key was given for an encrypted tenant, or it is another one."""
     if not file.wrapped_key:
         if master:
             raise WrongKeyError(
@@ -108,10 +195,7 @@ def unwrap(file: TenantFile, master: str) -> str:
 
 def rewrap(file: TenantFile, master: str, *, tenant: str | None = None) -> TenantFile:
     """Wrap the same data key at today's cost, for the same tenant or for one of another name.
-
-    Raises:
-        WrongKeyError: see `unwrap`.
-    """
+    Raises WrongKeyError: see `unwrap`."""
     data_key = unwrap(file, master)
     named = replace(file, tenant=file.tenant if tenant is None else tenant)
     return _sealed(named, read_reference(master), data_key) if data_key else named
@@ -127,18 +211,10 @@ def weaker(file: TenantFile) -> bool:
 
 
 def refuse_weak(master: str) -> None:
-    """See that a master key is good enough for a new tenant.
-
-    Raises:
-        SettingsError: it could be guessed.
-    """
+    """Refuse a master key for a new tenant that could be guessed. Raises SettingsError."""
     problem = weakness(master) if master else ""
     if problem:
-        raise SettingsError(
-            f"{problem}: whoever has the disk could guess it",
-            setting="key",
-            remedy=_NEW_KEY_REMEDY,
-        )
+        raise _key_error(f"{problem}: whoever has the disk could guess it")
 
 
 def weakness(master: str) -> str:
@@ -231,7 +307,7 @@ def read_reference(secret: str, *, variable: str = "REMLOOM_KEY") -> str:
     else:
         material = secret
     if not material.strip():
-        raise SettingsError("the master key is empty", setting="key", remedy=_NEW_KEY_REMEDY)
+        raise _key_error("the master key is empty")
     return material
 
 
@@ -242,24 +318,17 @@ def _read_file(name: str, *, shared: bool, variable: str) -> str:
             mode = os.fstat(stream.fileno()).st_mode
             data = stream.read()
     except OSError as error:
-        raise SettingsError(
-            f"the key file {name} cannot be read: {error.strerror}",
-            setting="key",
-            remedy=f"check {variable}",
-        ) from error
+        message = f"the key file {name} cannot be read: {error.strerror}"
+        raise _key_error(message, f"check {variable}") from error
     if os.name == "posix" and not shared and stat.S_ISREG(mode) and mode & 0o077:
-        raise SettingsError(
+        raise _key_error(
             f"the key file {name} may be read by others: its mode is {stat.S_IMODE(mode):04o}",
-            setting="key",
-            remedy=f"chmod 600 {name}; if a container shows it like that, say so: "
-            f"shared-file:{name}",
+            f"chmod 600 {name}; if a container shows it like that, say so: shared-file:{name}",
         )
     try:
         return data.decode().strip()
     except UnicodeDecodeError:
-        raise SettingsError(
-            f"the key file {name} holds no text", setting="key", remedy=_NEW_KEY_REMEDY
-        ) from None
+        raise _key_error(f"the key file {name} holds no text") from None
 
 
 def _read_keyring(entry: str) -> str:
@@ -271,15 +340,13 @@ def _read_keyring(entry: str) -> str:
     try:
         password = keyring.get_password(service, name or "master")
     except keyring.errors.KeyringError as error:
-        raise SettingsError(
-            f"the keyring does not answer: {error}",
-            setting="key",
-            remedy="use a key file: REMLOOM_KEY=file:PATH",
-        ) from error
+        remedy = "use a key file: REMLOOM_KEY=file:PATH"
+        raise _key_error(f"the keyring does not answer: {error}", remedy) from error
     if not password:
-        raise SettingsError(
-            f"the keyring has no entry {entry!r}",
-            setting="key",
-            remedy=f"keyring set {service} {name or 'master'}",
-        )
+        remedy = f"keyring set {service} {name or 'master'}"
+        raise _key_error(f"the keyring has no entry {entry!r}", remedy)
     return str(password)
+
+
+def _key_error(message: str, remedy: str = _NEW_KEY_REMEDY) -> SettingsError:
+    return SettingsError(message, setting="key", remedy=remedy)

@@ -32,8 +32,9 @@ from ...errors import (
 )
 from ...model import TenantInfo
 from ..contract import Store
-from . import encryption, folders, tenant_file
-from .open_folder import OpenFolder
+from . import encryption, folders
+from .encryption import TENANT_FILE, TenantFile, change_tenant_file, read_tenant_file
+from .folders import OpenFolder
 
 # Where a home keeps what concerns it and none of its tenants: a folder beside theirs, or in a
 # database a name that no tenant can have.
@@ -46,7 +47,7 @@ _TENANTS = "tenants"
 _STAGING = ".staging"
 _DATABASE = "memory.db"
 _FILES = (
-    tenant_file.NAME,
+    TENANT_FILE,
     _DATABASE,
     *(f"{_DATABASE}-{suffix}" for suffix in ("wal", "shm", "journal", "mark")),
 )
@@ -58,12 +59,8 @@ _ABANDONED = 3600.0  # seconds after which a tenant that is being made is taken 
 
 
 class HomeFolder:
-    """A folder of tenants.
-
-    Args:
-        folder: where the tenants are; made when the first one is.
-        below: the names of the folders in it, one in the other, where they are instead.
-    """
+    """A folder of tenants, made when the first one is; with `below` they are in folders in it, one
+    in the other."""
 
     def __init__(self, folder: str | os.PathLike[str], *below: str) -> None:
         self._folder = Path(folder).expanduser()
@@ -73,11 +70,7 @@ class HomeFolder:
         self._tenants = self.folder / _TENANTS
 
     def path(self, tenant: str) -> Path:
-        """Return the database file of a tenant.
-
-        Raises:
-            InvalidInputError: the name could leave the home or is not a portable file name.
-        """
+        """Return the database file of a tenant. Raises InvalidInputError: see `tenant_name`."""
         return self._tenants / tenant_name(tenant) / _DATABASE
 
     def tenants(self) -> list[TenantInfo]:
@@ -90,7 +83,7 @@ class HomeFolder:
                 continue
             try:
                 self._refuse_links(folder)
-                file = tenant_file.read(folder)
+                file = read_tenant_file(folder)
                 if file is None and not self._has_database(folder):
                     continue
                 damaged = file is None or file.tenant != folder.name
@@ -106,18 +99,15 @@ class HomeFolder:
 
     def identity(self, tenant: str) -> tuple[int, ...] | None:
         """Return what tells a tenant's folder from one made later under its name; None while there
-        is none.
-
-        A disk may give the number of a deleted folder to the next one: so the number of its tenant
-        file, and when that was written, are part of it.
-        """
+        is none. A disk may give the number of a deleted folder to the next one: so the number of
+        its tenant file, and when that was written, are part of it."""
         folder = self.path(tenant).parent
         try:
             status = os.stat(folder)
         except OSError:
             return None
         with suppress(OSError):
-            file = os.stat(folder / tenant_file.NAME)
+            file = os.stat(folder / TENANT_FILE)
             return status.st_dev, status.st_ino, file.st_ino, file.st_mtime_ns
         return status.st_dev, status.st_ino
 
@@ -135,36 +125,31 @@ class HomeFolder:
         self._refuse_taken(tenant, folder)
         encryption.refuse_weak(master)
         file, data_key = encryption.wrap(master, tenant)
-        try:
-            with (
-                self._opened(_TENANTS, create=True) as tenants,
-                tenants.inside(_STAGING, create=True) as staging,
-            ):
-                unnamed = f"{_NEW}{secrets.token_hex(8)}"
-                staging.make(unnamed)
-                try:
-                    with staging.inside(unnamed) as new:
-                        # Made first, and private: SQLite gives its log and shared memory the same
-                        # mode.
-                        new.write_new(_DATABASE, b"")
-                        _fill(new.path / _DATABASE, data_key)
-                        new.write_new(tenant_file.NAME, tenant_file.encode(file))
-                        new.sync()
-                    self._give_name(staging, unnamed, tenants, tenant)
-                finally:
-                    with suppress(OSError):
-                        staging.destroy(unnamed, secret=tenant_file.NAME)
-        except OSError as error:
-            raise folders.file_error(
-                error,
+        with (
+            folders.refusing(
                 f"cannot make tenant {tenant!r} in {self.folder}",
                 "choose a folder you may write, with REMLOOM_HOME or --home",
-            ) from error
+            ),
+            self._opened(_TENANTS, create=True) as tenants,
+            tenants.inside(_STAGING, create=True) as staging,
+        ):
+            unnamed = f"{_NEW}{secrets.token_hex(8)}"
+            staging.make(unnamed)
+            try:
+                with staging.inside(unnamed) as new:
+                    # Made first, and private: SQLite gives its log and shared memory the same mode.
+                    new.write_new(_DATABASE, b"")
+                    _fill(new.path / _DATABASE, data_key)
+                    new.write_new(TENANT_FILE, encryption.encode(file))
+                    new.sync()
+                self._give_name(staging, unnamed, tenants, tenant)
+            finally:
+                with suppress(OSError):
+                    staging.destroy(unnamed, secret=TENANT_FILE)
 
     def _give_name(
         self, staging: OpenFolder, unnamed: str, tenants: OpenFolder, tenant: str
     ) -> None:
-        """Rename a folder that was made to that of a tenant."""
         for attempt in range(_TRIES + 1):
             _clear_stale(tenants, tenant)
             try:
@@ -178,10 +163,8 @@ class HomeFolder:
         tenants.sync()
 
     def open(self, tenant: str, master: str, *, create: bool) -> str:
-        """Decrypt the data key (hex, or empty) of a tenant, made first if it is missing.
-
-        Args:
-            create: make it; otherwise a missing one is an error.
+        """Decrypt the data key (hex, or empty) of a tenant, made first if it is missing and
+        `create`.
 
         Raises:
             TenantNotFoundError: it is missing and not to be created.
@@ -203,7 +186,7 @@ class HomeFolder:
         data_key = encryption.unwrap(file, master)
         if not _size(database):
             # Another process may have deleted it since, and perhaps made it again.
-            if tenant_file.read(database.parent) != file:
+            if read_tenant_file(database.parent) != file:
                 return self.open(tenant, master, create=create)
             raise CorruptStoreError(
                 f"{database} is {'empty' if database.exists() else 'gone'}",
@@ -212,7 +195,7 @@ class HomeFolder:
         if encryption.weaker(file):
             # Where it cannot be written now, a later opening does it.
             with suppress(OSError):
-                tenant_file.change(database.parent, lambda now: encryption.rewrap(now, master))
+                change_tenant_file(database.parent, lambda now: encryption.rewrap(now, master))
         problem = encryption.weakness(master) if data_key else ""
         if problem:
             warnings.warn(
@@ -224,9 +207,7 @@ class HomeFolder:
 
     def adopt(self, tenant: str, master: str) -> None:
         """Make the folder of this name a tenant of this name: one that was copied, renamed, or
-        restored as another.
-
-        It keeps its data key. One that is this tenant already stays as it is.
+        restored as another. It keeps its data key.
 
         Raises:
             TenantNotFoundError: there is no such folder.
@@ -234,18 +215,14 @@ class HomeFolder:
         """
         folder = self.path(tenant).parent
         self._refuse_links(folder)
-        file = tenant_file.read(folder) if tenant in self._names() else None
+        file = read_tenant_file(folder) if tenant in self._names() else None
         if file is None:
             raise self._missing(tenant)
         encryption.unwrap(file, master)
         if file.tenant == tenant:
             return
-        try:
-            tenant_file.change(folder, lambda now: encryption.rewrap(now, master, tenant=tenant))
-        except OSError as error:
-            raise folders.file_error(
-                error, f"{folder} cannot be written", "check its permissions"
-            ) from error
+        with folders.refusing(f"{folder} cannot be written", "check its permissions"):
+            change_tenant_file(folder, lambda now: encryption.rewrap(now, master, tenant=tenant))
 
     def delete(self, tenant: str) -> None:
         """Destroy a tenant: its name, its key, its database. It cannot be undone.
@@ -262,40 +239,35 @@ class HomeFolder:
         self._refuse_links(folder)
         if tenant not in self._names() or not any((folder / name).exists() for name in _FILES):
             raise self._missing(tenant)
-        unnamed = f"{_DELETED}{secrets.token_hex(8)}"
-        try:
-            with (
-                self._opened(_TENANTS) as tenants,
-                tenants.inside(_STAGING, create=True) as staging,
-            ):
-                tenants.move(tenant, staging, unnamed)
-                # Looked at once it is where nobody else goes: what has its name by then may be
-                # another thing than what had it before.
-                if not staging.is_folder(unnamed):
-                    staging.move(unnamed, tenants, tenant)
-                    self._refuse_links(folder)
-                    raise self._missing(tenant)
-                tenants.sync()
-                self._destroy(staging, unnamed, tenant)
-        except FileNotFoundError:
-            raise self._missing(tenant) from None  # another process deleted it
-        except OSError as error:
-            raise folders.file_error(
-                error,
-                f"cannot delete tenant {tenant!r} in {self.folder}",
-                "close it, and check its permissions",
-            ) from error
+        with folders.refusing(
+            f"cannot delete tenant {tenant!r} in {self.folder}",
+            "close it, and check its permissions",
+        ):
+            try:
+                self._destroy(tenant, folder)
+            except FileNotFoundError:
+                raise self._missing(tenant) from None  # another process deleted it
 
-    def _destroy(self, staging: OpenFolder, unnamed: str, tenant: str) -> None:
-        try:
-            staging.destroy(unnamed, secret=tenant_file.NAME)
-        except OSError as error:
+    def _destroy(self, tenant: str, folder: Path) -> None:
+        unnamed = f"{_DELETED}{secrets.token_hex(8)}"
+        with (
+            self._opened(_TENANTS) as tenants,
+            tenants.inside(_STAGING, create=True) as staging,
+        ):
+            tenants.move(tenant, staging, unnamed)
+            # Looked at once it is where nobody else goes: what has its name by then may be another
+            # thing than what had it before.
+            if not staging.is_folder(unnamed):
+                staging.move(unnamed, tenants, tenant)
+                self._refuse_links(folder)
+                raise self._missing(tenant)
+            tenants.sync()
             left = staging.path / unnamed
-            raise folders.file_error(
-                error,
+            with folders.refusing(
                 f"tenant {tenant!r} is deleted, and what it held is still in {left}",
                 f"remove {left}",
-            ) from error
+            ):
+                staging.destroy(unnamed, secret=TENANT_FILE)
 
     def finish(self) -> None:
         """Finish deletions that were killed, and clear away tenants that were never whole."""
@@ -305,7 +277,7 @@ class HomeFolder:
                 with suppress(OSError, StoreError):
                     abandoned = time.time() - staging.status(name).st_mtime > _ABANDONED
                     if name.startswith(_DELETED) or (name.startswith(_NEW) and abandoned):
-                        staging.destroy(name, secret=tenant_file.NAME)
+                        staging.destroy(name, secret=TENANT_FILE)
 
     def unfinished(self) -> list[str]:
         """List the folders that a killed deletion left and `finish` could not remove."""
@@ -318,12 +290,8 @@ class HomeFolder:
 
     @contextmanager
     def _opened(self, *names: str, create: bool = False) -> Iterator[OpenFolder]:
-        """Open a folder of the home, each in the one above it.
-
-        Raises:
-            StoreError: one is a link.
-            OSError: one cannot be opened.
-        """
+        """Open a folder of the home, each in the one above it. Raises StoreError: one is a link;
+        OSError: one cannot be opened."""
         if create:
             folders.make_private(self._folder)
         with ExitStack() as stack:
@@ -334,15 +302,14 @@ class HomeFolder:
 
     @property
     def _above(self) -> list[Path]:
-        """The folders of the home that are above those of the tenants."""
         own = [self._root.joinpath(*self._below[: n + 1]) for n in range(len(self._below))]
         return [*own, self._tenants]
 
-    def _read(self, tenant: str, folder: Path) -> tenant_file.TenantFile | None:
+    def _read(self, tenant: str, folder: Path) -> TenantFile | None:
         """Read the tenant file, if it is this tenant's; None when there is nothing of a tenant."""
         self._refuse_links(folder)
         before = self.identity(tenant)
-        file = tenant_file.read(folder)
+        file = read_tenant_file(folder)
         database_alone = file is None and self._has_database(folder)
         # If the folder is another one by now, the tenant was made or deleted while this looked.
         if database_alone and before is not None and self.identity(tenant) == before:
@@ -362,7 +329,6 @@ class HomeFolder:
         return file
 
     def _refuse_taken(self, tenant: str, folder: Path) -> None:
-        """Refuse to make a tenant where one, or anything else, is already."""
         self._refuse_links(folder)
         before = self.identity(tenant)
         is_file = folder.exists() and not folder.is_dir()
@@ -386,14 +352,12 @@ class HomeFolder:
 
     def _names(self) -> list[str]:
         """List the folders by their exact names: a disk may open `Acme` as `acme`."""
-        try:
+        with (
+            folders.refusing(f"{self._tenants} cannot be listed", "check its permissions"),
+            suppress(FileNotFoundError, NotADirectoryError),
+        ):
             return os.listdir(self._tenants)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as error:
-            raise folders.file_error(
-                error, f"{self._tenants} cannot be listed", "check its permissions"
-            ) from error
+        return []
 
     def _missing(self, tenant: str) -> TenantNotFoundError:
         import difflib
@@ -412,14 +376,12 @@ class HomeFolder:
 
 
 def _folder_size(folder: Path) -> int:
-    """Sum the bytes of the files in a folder; 0 when it is gone."""
     with suppress(OSError):
         return sum(map(_size, folder.iterdir()))
     return 0
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of a file; 0 when it is gone."""
     try:
         return path.lstat().st_size
     except FileNotFoundError:
@@ -441,7 +403,7 @@ def _other_files(folder: Path) -> list[Path]:
 
 
 def _is_stale(name: str) -> bool:
-    return name.startswith(f"{tenant_file.NAME}.") and name.endswith(".tmp")
+    return name.startswith(f"{TENANT_FILE}.") and name.endswith(".tmp")
 
 
 def _clear_stale(tenants: OpenFolder, tenant: str) -> None:
@@ -456,13 +418,9 @@ def _clear_stale(tenants: OpenFolder, tenant: str) -> None:
 
 
 def tenant_name(tenant: str) -> str:
-    """Check a name for a tenant, and return it.
-
-    The rule is the same for every store, so that a tenant can be copied from any into any.
-
-    Raises:
-        InvalidInputError: the name could leave the home or is not a portable file name.
-    """
+    """Check a name for a tenant, and return it. The rule is the same for every store, so that a
+    tenant can be copied from any into any. Raises InvalidInputError: it could leave the home or is
+    not a portable file name."""
     if not isinstance(tenant, str) or not _NAME.fullmatch(tenant) or _RESERVED.fullmatch(tenant):
         raise InvalidInputError(
             f"{tenant!r} is not a tenant name",
@@ -480,30 +438,25 @@ def backup(store: Store, folder: Path, target: Path) -> None:
         ReadOnlyStoreError, StoreFullError: it cannot be made.
         StoreClosedError: the tenant was deleted.
     """
-    try:
-        target.mkdir(mode=0o700, parents=True)
-    except FileExistsError:
-        raise ConflictError(
-            f"{target} is there already", remedy="choose a new folder name"
-        ) from None
-    except OSError as error:
-        raise folders.file_error(
-            error, f"{target} cannot be made", "choose a folder you may write"
-        ) from error
-    try:
-        wrapped_key = None
-        with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
-            wrapped_key = folders.read_whole(folder / tenant_file.NAME)
-        store.admin.backup(str(target / _DATABASE))
-        os.chmod(target / _DATABASE, 0o600)
-        # Last, as nothing opens a folder without it.
-        if wrapped_key is not None:
-            folders.write_new(target / tenant_file.NAME, wrapped_key)
-    except BaseException as error:
-        # half a backup must not be taken for a whole one
-        shutil.rmtree(target, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise folders.file_error(
-                error, f"{target} cannot be written", "choose a folder you may write"
-            ) from error
-        raise
+    remedy = "choose a folder you may write"
+    with folders.refusing(f"{target} cannot be made", remedy):
+        try:
+            target.mkdir(mode=0o700, parents=True)
+        except FileExistsError:
+            raise ConflictError(
+                f"{target} is there already", remedy="choose a new folder name"
+            ) from None
+    with folders.refusing(f"{target} cannot be written", remedy):
+        try:
+            wrapped_key = None
+            with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
+                wrapped_key = folders.read_whole(folder / TENANT_FILE)
+            store.admin.backup(str(target / _DATABASE))
+            os.chmod(target / _DATABASE, 0o600)
+            # Last, as nothing opens a folder without it.
+            if wrapped_key is not None:
+                folders.write_new(target / TENANT_FILE, wrapped_key)
+        except BaseException:
+            # half a backup must not be taken for a whole one
+            shutil.rmtree(target, ignore_errors=True)
+            raise

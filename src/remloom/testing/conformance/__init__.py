@@ -8,8 +8,8 @@ one fixture.
 
 `opening()` opens the same tenant each time it is called; stores it opened are closed by the suite.
 
-A case that holds for records of any schema is run for each (`schemas.py`): the built-in ones, and a
-registered one with rows like their records. The others are about one schema, and not for rows:
+A case that holds for records of any schema is run for each (`opening.EVERY`): the built-in ones,
+and a registered one with rows like their records. The others are about one schema, not for rows:
 
 * chunks of a document, turns of a chat, names up to a mark, text that is written once, parents of
   what was derived, numbers of texts by category and speaker, defaults: resources have these
@@ -26,18 +26,15 @@ from .closing import ClosingCases
 from .edges import Edges
 from .entries import EntryCases
 from .expiry import Expiry
-from .fields import Fields
+from .fields import Fields, Values
 from .finding import Finding
+from .namings import Past, Renaming, ThinEntities
 from .opening import Opening, names, put, selected
 from .orders import Orders
-from .past import Past
 from .records import RecordCases
-from .renaming import Renaming
 from .rows import RowCases
-from .thin_entities import ThinEntities
 from .token_vectors import TokenVectorCases
 from .updating import Updating
-from .values import Values
 
 __all__ = ["Opening", "StoreConformance", "names", "put", "selected"]
 

@@ -4,57 +4,51 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
-from ...model import Edge, Entity, Moment, Record, Resource, Row
+from ...model import Entity, Moment, Record, Resource, Row
 from ...predicates import Query
 from ...store.batch import Batch
 from ...store.contract import Reads, Store
-from ...store.encoding import micros
 from ...store.specs import ChunkRange, NameSpec, SearchSpec, WalkSpec
-from .opening import DAY, T0, Opened, Opening, edges_at, lookup, names, put, selected
-from .schemas import NOTES, RecordSchema, register
+from .opening import (
+    DAY,
+    HOUR,
+    NOTES,
+    T0,
+    Clock,
+    Opened,
+    Opening,
+    RecordSchema,
+    by_text,
+    edge_between,
+    edges_at,
+    lookup,
+    names,
+    put,
+    register,
+    relation,
+    selected,
+    the_entity,
+)
 
-HOUR = timedelta(hours=1)
 _NEAR = [1.0, 0.0]
 
 
-class Clock:
-    """The time by which records expire, set by hand."""
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.at = datetime.now(UTC)
-        patch.setattr("remloom.store.rules.expiry.time_ns", lambda: (micros(self.at) or 0) * 1000)
-
-    def after(self, hours: int) -> datetime:
-        """The time so many hours from the one it shows."""
-        return self.at + hours * HOUR
-
-    def advance(self, hours: int) -> None:
-        self.at = self.after(hours)
-
-
 class Expiry(Opened):
-    """Records that expire."""
-
-    @pytest.fixture
-    def clock(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
-        return Clock(monkeypatch)
-
     def test_when_a_record_expires_is_read_back_and_selected(
         self, store: Store, schema: RecordSchema, clock: Clock, reopen: Opening
     ) -> None:
         at = clock.after(2)
         ids = put(
             store,
-            schema.make(name="note", text="tea", expires_at=at),
-            schema.make(name="Ann", expires_at=at),
-            schema.make(name="lunch", expires_at=at),
-            schema.make(name="Bob"),
+            schema.make("note", "tea", expires_at=at),
+            schema.make("Ann", expires_at=at),
+            schema.make("lunch", expires_at=at),
+            schema.make("Bob"),
         ).ids
         again = reopen()
         found = [again.records.get(None, id) for id in ids]
@@ -73,7 +67,6 @@ class Expiry(Opened):
         assert _seen(store) == {read: {"brief", "lasting"} for read in READS}
         clock.advance(1)
         assert _seen(store) == {read: {"lasting"} for read in READS}
-        assert store.admin.check() == []
 
     def test_what_has_expired_takes_nobody_s_place_within_a_limit(
         self, store: Store, schema: RecordSchema, clock: Clock
@@ -81,12 +74,10 @@ class Expiry(Opened):
         for number in range(30):
             at = clock.after(1) if number % 10 else None
             content = f"tea {'and more ' * (number % 10 == 0)}"
-            near = [1.0, 0.1 + 0.01 * number if at is None else 0.0]
+            embedding = [1.0, 0.1 + 0.01 * number if at is None else 0.0]
             put(
                 store,
-                schema.make(
-                    name=f"note {number}", text=content, embedding=near, expires_at=at,
-                ),
+                schema.make(f"note {number}", content, embedding=embedding, expires_at=at),
             )  # fmt: skip
         clock.advance(1)
         lasting = {"note 0", "note 10", "note 20"}
@@ -120,28 +111,23 @@ class Expiry(Opened):
     def test_no_walk_goes_through_what_has_expired(
         self, store: Store, named: RecordSchema, clock: Clock
     ) -> None:
-        put(store, *(named.make(name=name) for name in ("a", "c", "d")))
-        put(store, named.make(name="b", aliases=("bee",), expires_at=clock.after(1)))
-        put(
-            store,
-            Edge(src="a", rel_type="r", dst="bee"),
-            Edge(src="b", rel_type="r", dst="c"),
-            Edge(src="a", rel_type="r", dst="d"),
-        )
+        put(store, *(named.make(name) for name in ("a", "c", "d")))
+        put(store, named.make("b", aliases=("bee",), expires_at=clock.after(1)))
+        put(store, edge_between("a", "bee"), edge_between("b", "c"), edge_between("a", "d"))
         assert _walked(store, "a") == {"bee", "c", "d"}
         clock.advance(1)
         assert _walked(store, "a") == {"d"}
         assert _walked(store, "b") == set()
         # a label that somebody else has too is that one's
-        put(store, named.make(name="Bee", text="A bee."))
-        put(store, Edge(src="a", rel_type="r", dst="bee"))
+        put(store, named.make("Bee", "A bee."))
+        put(store, edge_between("a", "bee"))
         assert _walked(store, "a") == {"bee", "d"}
 
     def test_when_a_record_expires_is_set_without_writing_it(
         self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
         long = "long " * 2_000
-        entity, note = put(store, schema.make(name="Ann"), schema.make(name="note", text=long)).ids
+        entity, note = put(store, schema.make("Ann"), schema.make("note", long)).ids
         before = store.records.get(None, note)
         at = clock.after(1)
         assert store.set_expiry([entity, note, note, "nobody"], at) == 2
@@ -155,13 +141,12 @@ class Expiry(Opened):
         clock.advance(99)
         assert store.records.get(None, note) == before
         assert names(store.records.expired(9)) == ["Ann"]
-        assert store.admin.check() == []
 
     def test_what_expired_is_listed_by_its_time_until_it_is_erased(
         self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
         for name, hours in (("c", 3), ("a", 1), ("b", 2), ("d", 4)):
-            put(store, schema.make(name=name, expires_at=clock.after(hours)))
+            put(store, schema.make(name, expires_at=clock.after(hours)))
         assert store.records.expired(9) == []
         clock.advance(3)
         assert names(store.records.expired(9)) == ["a", "b", "c"]
@@ -182,7 +167,7 @@ class Expiry(Opened):
     def test_an_update_does_not_see_what_has_expired(
         self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
-        (id,) = put(store, schema.make(name="Ann", expires_at=clock.after(1))).ids
+        (id,) = put(store, schema.make("Ann", expires_at=clock.after(1))).ids
         clock.advance(1)
         seen: list[Any] = []
 
@@ -201,34 +186,31 @@ class Expiry(Opened):
             Resource(id="r", name="note", content="old words", expires_at=clock.after(1)),
             Resource(id="child", name="child", content="of it", parents=("r",)),
             Entity(name="Ann", type="person", summary="old", expires_at=clock.after(1)),
-            Edge(src="Ann", rel_type="likes", dst="tea"),
+            relation("Ann", "likes", "tea"),
         )
         clock.advance(1)
         written = put(
             store,
             Resource(id="r", name="note", content="new words"),
             Entity(name="Ann", type="person"),
-            Edge(src="Ann", rel_type="likes", dst="coffee"),
+            relation("Ann", "likes", "coffee"),
         )
         assert written.created == 2
-        (ann,) = lookup(store, "ann")
-        assert isinstance(ann, Entity)
+        ann = the_entity(store, "ann")
         assert ann.summary == ""
         assert edges_at(store, "ann") == {("ann", "likes", "coffee")}
         assert store.records.get(None, "child") is None
-        assert names(store.search.text("words", SearchSpec(limit=9))) == ["note"]
-        assert store.search.text("old", SearchSpec(limit=9)) == []
+        assert by_text(store, "words", limit=9) == ["note"]
+        assert by_text(store, "old", limit=9) == []
         assert store.records.expired(9) == []
-        assert store.admin.check() == []
 
     def test_an_edge_to_the_label_of_something_expired_stays(
         self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
-        put(store, schema.make(name="Ann", text="old", expires_at=clock.after(1)))
+        put(store, schema.make("Ann", "old", expires_at=clock.after(1)))
         clock.advance(1)
-        put(store, Edge(src="Bob", rel_type="knows", dst="Ann"))
-        (ann,) = lookup(store, "ann")
-        assert isinstance(ann, Entity)
+        put(store, relation("Bob", "knows", "Ann"))
+        ann = the_entity(store, "ann")
         assert (ann.thin, ann.summary) == (True, "")
         store.delete([record.id for record in store.records.expired(9)])
         assert edges_at(store, "ann") == {("bob", "knows", "ann")}
@@ -250,8 +232,8 @@ class Expiry(Opened):
     def test_no_embedder_is_given_what_has_expired(
         self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
-        note = schema.make(id="r", name="r", text="tea", expires_at=clock.after(1))
-        put(store, note, schema.make(id="s", name="s", text="cup"), model="m")
+        note = schema.make("r", "tea", id="r", expires_at=clock.after(1))
+        put(store, note, schema.make("s", "cup", id="s"), model="m")
         assert [text.id for text in store.vectors.pending(9, ids=["r", "nobody"])] == ["r"]
         clock.advance(1)
         for waiting in (
@@ -280,11 +262,11 @@ class Expiry(Opened):
                         assert store.set_expiry([ids[name]], at) == 1
                         expires[name] = at
                 case _:
-                    record = schema.make(id=f"id of {name}", name=name, text="tea", expires_at=at)
+                    record = schema.make(name, "tea", id=f"id of {name}", expires_at=at)
                     (ids[name],) = put(store, record).ids
                     expires[name] = at
             there = {name for name, at in expires.items() if not _is_due(at, clock.at)}
-            found = names(store.search.text("tea", SearchSpec(limit=20)))
+            found = by_text(store, "tea", limit=20)
             assert set(found) == there
             assert set(names(store.records.query(schema.name, Query()))) == there
             assert {
@@ -292,7 +274,6 @@ class Expiry(Opened):
             } == there
             assert {name for name in expires if lookup(store, name.replace(" ", "-"))} == there
             assert set(names(store.records.expired(20))) == expires.keys() - there
-        assert store.admin.check() == []
 
 
 def _is_due(at: datetime | None, now: datetime) -> bool:

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from ... import labels
 from ...errors import EmbedderMismatchError, VectorError
-from ...model import Edge, Entity, Record, Resource
+from ...model import Entity, Record, Resource
 from ...predicates import Eq, In
 from ...store.batch import VectorBatch
 from ...store.contract import Store
-from ...store.specs import EdgeSpec, NameSpec, SearchSpec
+from ...store.specs import NameSpec, SearchSpec
 from ...store.stats import MoveStats
-from .opening import T0, Opened, lookup, names, put, window
-from .schemas import EVERY, NOTES, RecordSchema, register
+from .opening import (
+    EVERY,
+    NOTES,
+    T0,
+    Opened,
+    RecordSchema,
+    by_name,
+    by_text,
+    by_vector,
+    edge_between,
+    edges_of,
+    lookup,
+    names,
+    put,
+    register,
+    relation,
+    stored,
+    window,
+)
 
 
 class Finding(Opened):
-    """Finding records by label, name, text and vector."""
-
     def test_texts_with_every_word_are_found_in_the_order_of_writing(self, store: Store) -> None:
         texts = ("The price of a seat.", "Seats.", "A seat has its price.", "Prices rise.")
         put(store, *(Resource(name=str(n), content=text) for n, text in enumerate(texts)))
         put(store, Entity(name="e", summary="The price per seat."))
 
         def having(text: str, limit: int = 9) -> list[str]:
-            return [resource.name for resource in store.search.having_all(text, limit)]
+            return names(store.search.having_all(text, limit))
 
         assert having("price per seat") == []
         assert having("seat prices") == ["0", "2"]
@@ -45,18 +58,14 @@ class Finding(Opened):
 
     def test_lookup_sees_every_schema(self, store: Store) -> None:
         register(store, NOTES)
-        put(store, *(schema.make(name="Alpha One", text="x") for schema in EVERY))
+        put(store, *(schema.make("Alpha One", "x") for schema in EVERY))
         found = lookup(store, "alpha-one")
         assert {record.schema for record in found} == {schema.name for schema in EVERY}
 
     def test_lookup_finds_by_alias_and_keeps_the_order_of_keys(
         self, store: Store, named: RecordSchema
     ) -> None:
-        put(
-            store,
-            named.make(name="Sarah Chen", aliases=("sc@example.com",)),
-            named.make(name="Bob"),
-        )
+        put(store, named.make("Sarah Chen", aliases=("sc@example.com",)), named.make("Bob"))
         found = store.records.lookup(["bob", "sc@example.com", "nobody"])
         assert list(found) == ["bob", "sc@example.com", "nobody"]
         assert [names(records) for records in found.values()] == [["Bob"], ["Sarah Chen"], []]
@@ -65,7 +74,7 @@ class Finding(Opened):
         self, store: Store
     ) -> None:
         put(store, *(Resource(name="note", content=f"{n}") for n in range(9)))
-        put(store, Entity(name="Ann", aliases=("Annie",)), Edge(src="Annie", rel_type="r", dst="b"))
+        put(store, Entity(name="Ann", aliases=("Annie",)), edge_between("Annie", "b"))
         expired = put(store, *(Resource(name="note", content=f"gone {n}") for n in range(9)))
         store.set_expiry(expired.ids, T0)
 
@@ -87,16 +96,14 @@ class Finding(Opened):
     ) -> None:
         put(
             store,
-            named.make(name="Sarah", aliases=("SC",)),
-            Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}),
+            named.make("Sarah", aliases=("SC",)),
+            relation("SC", "owns", "Alpha", properties={"since": 2020}),
         )
         (edge,) = lookup(store, "sarah")[0].graph_paths
-        assert (edge.src, edge.rel_type, edge.dst, edge.properties) == (
-            "sc",
-            "owns",
-            "alpha",
-            {"since": 2020},
-        )
+        assert edge.src == "sc"
+        assert edge.rel_type == "owns"
+        assert edge.dst == "alpha"
+        assert edge.properties == {"since": 2020}
 
     @pytest.mark.parametrize(
         "label",
@@ -105,19 +112,19 @@ class Finding(Opened):
     def test_any_label_can_be_looked_up(
         self, store: Store, schema: RecordSchema, label: str
     ) -> None:
-        put(store, schema.make(name=label), Edge(src=label, rel_type="is", dst="odd"))
+        put(store, schema.make(label), relation(label, "is", "odd"))
         key = labels.key(label)
         assert len(store.records.lookup([key])[key]) == 1
-        assert len(store.graph.edges(EdgeSpec([key], direction="out"))) == 1
+        assert len(edges_of(store, key)) == 1
 
     def test_completion_goes_by_prefix_in_key_order(
         self, store: Store, named: RecordSchema
     ) -> None:
         put(
             store,
-            named.make(name="Sarah Chen", aliases=("Sara",)),
-            named.make(name="Sandra"),
-            named.make(name="Bob"),
+            named.make("Sarah Chen", aliases=("Sara",)),
+            named.make("Sandra"),
+            named.make("Bob"),
         )
         assert store.records.complete("sa", 10) == ["Sandra", "Sara", "Sarah Chen"]
         assert store.records.complete("sa", 1) == ["Sandra"]
@@ -127,13 +134,13 @@ class Finding(Opened):
     ) -> None:
         put(
             store,
-            named.make(name="Sarah Chen", aliases=("The Chief",)),
-            named.make(name="Acme"),
-            named.make(name="e-mail server"),
+            named.make("Sarah Chen", aliases=("The Chief",)),
+            named.make("Acme"),
+            named.make("e-mail server"),
         )
         # longer than an index entry may be in some databases
-        put(store, named.make(name="Zed " + "long " * 400))
-        put(store, named.make(name="l" + "o" * 2_000 + "ng"))
+        put(store, named.make("Zed " + "long " * 400))
+        put(store, named.make("l" + "o" * 2_000 + "ng"))
         words = [
             "sarah",
             "chen",
@@ -170,8 +177,7 @@ class Finding(Opened):
         def listed(first: str, end: str, limit: int = 9) -> list[str]:
             found = store.records.first_names("note", first=first, end=end, mark="/", limit=limit)
             for name, id in found:
-                record = store.records.get("resources", id)
-                assert isinstance(record, Resource)
+                record = stored(store, id, Resource)
                 assert record.name == name
             return [name for name, _ in found]
 
@@ -188,38 +194,34 @@ class Finding(Opened):
     ) -> None:
         put(
             store,
-            schema.make(name="Sarah Chen"),
-            schema.make(name="Sarah Chan"),
-            schema.make(name="Q4 Retrospective"),
+            schema.make("Sarah Chen"),
+            schema.make("Sarah Chan"),
+            schema.make("Q4 Retrospective"),
         )
         found = store.search.names("sarah chen", NameSpec(threshold=0.5, limit=5))
         assert names(found)[0] == "Sarah Chen"
         assert found[0].score == pytest.approx(1.0)
-        assert names(store.search.names("retrospectve", NameSpec(threshold=0.5, limit=5))) == [
-            "Q4 Retrospective"
-        ]
+        assert by_name(store, "retrospectve") == ["Q4 Retrospective"]
 
     def test_fuzzy_finds_the_seeds_afternoons(self, store: Store, schema: RecordSchema) -> None:
         put(
             store,
-            schema.make(name="Friday Afternoon"),
-            schema.make(name="Monday Afternoon"),
-            schema.make(name="Kickoff"),
+            schema.make("Friday Afternoon"),
+            schema.make("Monday Afternoon"),
+            schema.make("Kickoff"),
         )
         found = store.search.names("find afternoon", NameSpec(threshold=0.5, limit=5))
         assert sorted(names(found)) == ["Friday Afternoon", "Monday Afternoon"]
 
     def test_fuzzy_filters_by_type_and_threshold(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan River", type="place"))
-        assert names(
-            store.search.names("jordan", NameSpec(type="place", threshold=0.3, limit=5))
-        ) == ["Jordan River"]
-        assert store.search.names("jrdn", NameSpec(threshold=0.99, limit=5)) == []
+        assert by_name(store, "jordan", type="place", threshold=0.3) == ["Jordan River"]
+        assert by_name(store, "jrdn", threshold=0.99) == []
 
     def test_fuzzy_gives_a_record_once_with_its_best_name(
         self, store: Store, named: RecordSchema
     ) -> None:
-        put(store, named.make(name="Sarah Chen", aliases=("Sara Chen", "Sarah Chenn")))
+        put(store, named.make("Sarah Chen", aliases=("Sara Chen", "Sarah Chenn")))
         (found,) = store.search.names("sara chen", NameSpec(threshold=0.5, limit=5))
         assert found.score == pytest.approx(1.0)
 
@@ -230,23 +232,20 @@ class Finding(Opened):
     ) -> None:
         put(
             store,
-            schema.make(name="a", text="The pricing of products was discussed."),
-            schema.make(name="b", text="Discussing prices and pricing, pricing again."),
-            schema.make(name="c", text="Cats sleep all day."),
+            schema.make("a", "The pricing of products was discussed."),
+            schema.make("b", "Discussing prices and pricing, pricing again."),
+            schema.make("c", "Cats sleep all day."),
         )
-        assert _by_text(store, "the pricing discussions") == [
-            "b",
-            "a",
-        ]
-        assert _by_text(store, "the") == []
+        assert by_text(store, "the pricing discussions") == ["b", "a"]
+        assert by_text(store, "the") == []
 
     def test_text_search_keeps_the_schema(self, store: Store, schema: RecordSchema) -> None:
-        put(store, *(other.make(name=f"of {other.name}", text="tea") for other in EVERY[:3]))
-        put(store, schema.make(name="wanted", text="tea"), schema.make(name="not", text="coffee"))
-        found = _by_text(store, "tea", schema=schema.name, where=Eq("name", "wanted"))
+        put(store, *(other.make(f"of {other.name}", "tea") for other in EVERY[:3]))
+        put(store, schema.make("wanted", "tea"), schema.make("not", "coffee"))
+        found = by_text(store, "tea", schema=schema.name, where=Eq("name", "wanted"))
         assert found == ["wanted"]
-        assert "wanted" in _by_text(store, "tea", schema=schema.name)
-        assert set(_by_text(store, "tea")) >= {"of resources", "of entities", "of moments"}
+        assert "wanted" in by_text(store, "tea", schema=schema.name)
+        assert set(by_text(store, "tea")) >= {"of resources", "of entities", "of moments"}
 
     def test_text_search_keeps_schema_and_filter(self, store: Store) -> None:
         put(
@@ -255,16 +254,16 @@ class Finding(Opened):
             Resource(name="b", content="tea", category="mail"),
             Entity(name="Tea Party", summary="tea"),
         )
-        assert _by_text(store, "tea", schema="resources", where=Eq("category", "mail")) == ["b"]
-        assert _by_text(store, "tea", schema="entities") == ["Tea Party"]
+        assert by_text(store, "tea", schema="resources", where=Eq("category", "mail")) == ["b"]
+        assert by_text(store, "tea", schema="entities") == ["Tea Party"]
 
     def test_a_changed_text_is_found_by_its_new_words_only(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, schema.make(id="r", name="r", text="apples"))
-        put(store, schema.make(id="r", name="r", text="pears"))
-        assert _by_text(store, "apples") == []
-        assert _by_text(store, "pears") == ["r"]
+        put(store, schema.make("r", "apples", id="r"))
+        put(store, schema.make("r", "pears", id="r"))
+        assert by_text(store, "apples") == []
+        assert by_text(store, "pears") == ["r"]
 
     # -- vectors -----------------------------------------------------------------------------------
 
@@ -273,14 +272,14 @@ class Finding(Opened):
     ) -> None:
         put(
             store,
-            schema.make(name="x", text="x", embedding=[1, 0, 0]),
-            schema.make(name="xy", text="xy", embedding=[1, 1, 0]),
-            schema.make(name="z", text="z", embedding=[0, 0, 5]),
+            schema.make("x", "x", embedding=[1, 0, 0]),
+            schema.make("xy", "xy", embedding=[1, 1, 0]),
+            schema.make("z", "z", embedding=[0, 0, 5]),
         )
         found = store.search.vector([2, 0, 0], SearchSpec(schema=schema.name, limit=3))
         assert names(found) == ["x", "xy", "z"]
         assert [match.score for match in found] == pytest.approx([1.0, 0.7071, 0.0], abs=1e-3)
-        assert _by_vector(store, schema, [2, 0, 0], limit=3, min_score=0.5) == [
+        assert by_vector(store, [2, 0, 0], schema=schema.name, limit=3, min_score=0.5) == [
             "x",
             "xy",
         ]
@@ -290,8 +289,8 @@ class Finding(Opened):
     ) -> None:
         put(
             store,
-            schema.make(id="x", name="x", text="x", embedding=[1, 0, 0]),
-            schema.make(id="xy", name="xy", text="xy", embedding=[1, 1, 0]),
+            schema.make("x", "x", id="x", embedding=[1, 0, 0]),
+            schema.make("xy", "xy", id="xy", embedding=[1, 1, 0]),
         )
         spec = SearchSpec(schema=schema.name, limit=3, min_score=0.5)
         finish = store.search.begin_vector([2, 0, 0], spec)
@@ -303,7 +302,7 @@ class Finding(Opened):
     def test_a_record_scores_as_its_best_window_and_comes_once(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, schema.make(id="r", name="r", text="two windows"), model="fake")
+        put(store, schema.make("r", "two windows", id="r"), model="fake")
         # unit vectors in two directions; the query is equal to the second
         windows = (window(0, 1, [1, 0, 0]), window(1, 2, [0, 1, 0]))
         store.vectors.put(VectorBatch({"r": windows}, model="fake", dims=3))
@@ -317,7 +316,7 @@ class Finding(Opened):
         self, store: Store, schema: RecordSchema, limit: int
     ) -> None:
         ids = [f"r{number}" for number in range(20)]
-        put(store, *(schema.make(id=id, name=id, text=f"text {id}") for id in ids), model="fake")
+        put(store, *(schema.make(id, f"text {id}", id=id) for id in ids), model="fake")
         # the nearest have most of the windows
         vectors = {}
         for position, id in enumerate(ids):
@@ -326,7 +325,7 @@ class Finding(Opened):
             count = 9 if position < 4 else 1
             vectors[id] = tuple(window(at, at + 1, components) for at in range(count))
         store.vectors.put(VectorBatch(vectors, model="fake", dims=2))
-        assert _by_vector(store, schema, [1.0, 0.0], limit=limit) == ids[:limit]
+        assert by_vector(store, [1.0, 0.0], schema=schema.name, limit=limit) == ids[:limit]
 
     def test_a_filter_costs_no_recall(self, store: Store) -> None:
         rng = np.random.default_rng(7)
@@ -359,33 +358,24 @@ class Finding(Opened):
     def test_a_vector_that_does_not_fit_is_refused_and_nothing_is_written(
         self, store: Store, schema: RecordSchema, vector: list[float]
     ) -> None:
-        put(store, schema.make(name="ok", text="ok", embedding=[1.0, 0.0]))
+        put(store, schema.make("ok", "ok", embedding=[1.0, 0.0]))
         with pytest.raises(VectorError):
-            put(
-                store,
-                schema.make(name="bystander"),
-                schema.make(name="bad", text="bad", embedding=vector),
-            )
+            put(store, schema.make("bystander"), schema.make("bad", "bad", embedding=vector))
         assert lookup(store, "bystander") == []
         with pytest.raises(VectorError):
             store.search.vector(vector, SearchSpec(schema=schema.name, limit=1))
 
     def test_models_are_not_mixed(self, store: Store, schema: RecordSchema) -> None:
-        put(store, schema.make(name="a", text="a", embedding=[1.0, 0.0]), model="one")
+        put(store, schema.make("a", "a", embedding=[1.0, 0.0]), model="one")
         with pytest.raises(EmbedderMismatchError, match="one") as caught:
-            put(store, schema.make(name="b", text="b", embedding=[1.0, 0.0]), model="two")
+            put(store, schema.make("b", "b", embedding=[1.0, 0.0]), model="two")
         assert "reembed" in caught.value.remedy
         assert store.vectors.model() == ("one", 2)
 
     def test_texts_queue_for_embedding_and_leave_the_queue_with_their_vectors(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(
-            store,
-            schema.make(id="r", name="r", text="hello"),
-            Entity(name="nothing to embed"),
-            model="fake",
-        )
+        put(store, schema.make("r", "hello", id="r"), Entity(name="nothing to embed"), model="fake")
         (waiting,) = store.vectors.pending(10)
         assert waiting.id == "r"
         assert "hello" in waiting.text
@@ -400,13 +390,10 @@ class Finding(Opened):
     def test_the_windows_of_several_records_are_read_at_once_as_one_by_one(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        windows = (
-            window(0, 3, [1, 0], b"0" * 16),
-            window(3, 5, [0, 1]),
-        )
+        windows = (window(0, 3, [1, 0], b"0" * 16), window(3, 5, [0, 1]))
         put(
             store,
-            *(schema.make(id=id, name=id, text=f"text {id}") for id in ("a", "b", "none")),
+            *(schema.make(id, f"text {id}", id=id) for id in ("a", "b", "none")),
             model="fake",
         )
         store.vectors.put(VectorBatch({"a": windows, "b": windows[1:]}, model="fake", dims=2))
@@ -419,7 +406,7 @@ class Finding(Opened):
     def test_a_text_that_keeps_failing_is_parked_with_its_reason(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, schema.make(id="r", name="r", text="hello"), model="fake")
+        put(store, schema.make("r", "hello", id="r"), model="fake")
         # three failures park a text
         for _ in range(3):
             store.vectors.park("r", "no answer")
@@ -431,8 +418,8 @@ class Finding(Opened):
     def test_moving_to_another_model_keeps_the_old_vectors_until_it_is_adopted(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, schema.make(id="r", name="r", text="hello", embedding=[1.0, 0.0]), model="old")
-        put(store, schema.make(id="s", name="s", text="again"))
+        put(store, schema.make("r", "hello", id="r", embedding=[1.0, 0.0]), model="old")
+        put(store, schema.make("s", "again", id="s"))
         first, second = store.vectors.unembedded("new", 10)
         assert [item.id for item in (first, second)] == ["r", "s"]
         assert "hello" in first.text
@@ -443,20 +430,11 @@ class Finding(Opened):
         new = window(0, 5, [0, 0, 1])
         store.vectors.put(VectorBatch({"r": (new,)}, model="new", dims=3, current=False))
         assert store.vectors.unembedded("new", 10) == []
-        assert _by_vector(store, schema, [1.0, 0.0], limit=1, min_score=0.9) == ["r"]
-        put(store, schema.make(id="t", name="t", text="another"))
+        assert by_vector(store, [1.0, 0.0], schema=schema.name, limit=1, min_score=0.9) == ["r"]
+        put(store, schema.make("t", "another", id="t"))
         assert store.admin.stats().moves == (MoveStats("vectors", "old", "new", 1, 2),)
         store.delete(["t"])
         store.vectors.adopt("new")
         assert store.admin.stats().moves == ()
         assert store.vectors.model() == ("new", 3)
-        assert _by_vector(store, schema, [0, 0, 1], limit=1, min_score=0.9) == ["r"]
-        assert store.admin.check() == []
-
-
-def _by_text(store: Store, words: str, **spec: Any) -> list[str]:
-    return names(store.search.text(words, SearchSpec(**{"limit": 5, **spec})))
-
-
-def _by_vector(store: Store, schema: RecordSchema, vector: list[float], **spec: Any) -> list[str]:
-    return names(store.search.vector(vector, SearchSpec(schema=schema.name, **spec)))
+        assert by_vector(store, [0, 0, 1], schema=schema.name, limit=1, min_score=0.9) == ["r"]

@@ -14,25 +14,11 @@ from ...model import Direction, Edge, Entity, Order
 from ...store.contract import Store
 from ...store.results import Walk
 from ...store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
-from .opening import DAY, T0, Opened, edge_between, edge_keys, put
+from .opening import DAY, T0, Opened, edge_between, edge_keys, edges_of, put, relation
 
 _ALIASED = {"b": ("b2", "a-b2"), "w": ("y.z",)}  # name -> aliases
 # In the order of their bytes no locale puts the first, nor UTF-16 the last two.
-_LABELS = [
-    "a-b",
-    "a.b",
-    "a",
-    "ab",
-    "a-b2",
-    "b",
-    "b2",
-    "w",
-    "y.z",
-    "é",
-    "中",
-    "\uf8ff",
-    "\U0001f600",
-]
+_LABELS = "a-b a.b a ab a-b2 b b2 w y.z é 中 \uf8ff \U0001f600".split()  # noqa: SIM905
 _DIRECTIONS: tuple[Direction, ...] = ("out", "in", "both")
 _WAYS: tuple[Order, ...] = ("asc", "desc")
 _TIMES = (None, T0 + 2 * DAY)
@@ -40,12 +26,10 @@ _FIELDS = ("created_at", "weight", "rel_type", "valid_from", "valid_to", "dst")
 
 
 class Orders(Opened):
-    """Edges that are equal in what they are ordered by."""
-
     def leaving(
         self, store: Store, key: str, limit: int | None = None, order: EdgeOrder = NEWEST
     ) -> list[str]:
-        edges = store.graph.edges(EdgeSpec([key], direction="out", limit=limit, order=order))
+        edges = edges_of(store, key, limit=limit, order=order)
         return [edge.dst for edge in edges]
 
     def reached(self, store: Store, start: str, **options: Any) -> list[str]:
@@ -84,10 +68,7 @@ class Orders(Opened):
     # -- equal edges -------------------------------------------------------------------------------
 
     def test_edges_of_one_time_come_by_the_key_at_their_far_end(self, store: Store) -> None:
-        put(
-            store,
-            *(edge_between("s", f"n{i:02}", created_at=T0) for i in reversed(range(50))),
-        )
+        put(store, *(edge_between("s", f"n{i:02}", created_at=T0) for i in reversed(range(50))))
         first = [f"n{i:02}" for i in range(5)]
         assert self.leaving(store, "s", limit=5) == first
         assert self.leaving(store, "s", limit=5, order=EdgeOrder("created_at", "asc")) == first
@@ -107,10 +88,7 @@ class Orders(Opened):
         assert self.reached(store, "s", breadth=4) == keys[:4]
 
     def test_edges_of_equal_weight_come_newest_first_either_way(self, store: Store) -> None:
-        put(
-            store,
-            *(edge_between("s", dst, weight=0.5 if dst == "b" else 1) for dst in "cabd"),
-        )
+        put(store, *(edge_between("s", dst, weight=0.5 if dst == "b" else 1) for dst in "cabd"))
         expected_by_way = {"asc": ["b", "d", "a", "c"], "desc": ["d", "a", "c", "b"]}
         for way in _WAYS:
             expected = expected_by_way[way]
@@ -131,17 +109,15 @@ class Orders(Opened):
             ("b", "s", "a"),
         )
         for src, rel, dst in ends:
-            put(store, Edge(src=src, rel_type=rel, dst=dst, created_at=T0))
-        expected = [ends[place] for place in (4, 3, 2, 1, 0, 5)]
+            put(store, relation(src, rel, dst, created_at=T0))
+        expected = [ends[position] for position in (4, 3, 2, 1, 0, 5)]
         assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=9)) == expected
-        edges = store.graph.edges(
-            EdgeSpec(["a"], direction="both", limit=4, order=EdgeOrder("weight"))
-        )
+        edges = edges_of(store, "a", "both", limit=4, order=EdgeOrder("weight"))
         assert edge_keys(edges) == expected[:4]
 
     def test_an_edge_from_a_key_to_itself_counts_once_against_the_limit(self, store: Store) -> None:
         put(store, *(edge_between("a", dst, created_at=T0) for dst in "cba"))
-        edges = store.graph.edges(EdgeSpec(["a"], direction="both", limit=2))
+        edges = edges_of(store, "a", "both", limit=2)
         assert [edge.dst for edge in edges] == ["a", "b"]
         assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=2)) == [
             edge.key for edge in edges
@@ -188,16 +164,16 @@ class Orders(Opened):
         for direction, field, way, limit, as_of in product(
             _DIRECTIONS, _FIELDS, _WAYS, (None, 1, 4), _TIMES
         ):
-            asked: Any = {
+            options: Any = {
                 "direction": direction,
                 "order": EdgeOrder(field, way),
                 "limit": limit,
                 "as_of": as_of,
             }
-            edges = store.graph.edges(EdgeSpec(["b", "a"], **asked))
-            assert edges == tangle.edges(["b", "a"], **asked)
-            walk = store.graph.walk(WalkSpec(["a", "b2"], depth=3, breadth=limit, **asked))
-            paths = tangle.walk(["a", "b2"], depth=3, **asked)
+            edges = store.graph.edges(EdgeSpec(["b", "a"], **options))
+            assert edges == tangle.edges(["b", "a"], **options)
+            walk = store.graph.walk(WalkSpec(["a", "b2"], depth=3, breadth=limit, **options))
+            paths = tangle.walk(["a", "b2"], depth=3, **options)
             assert [step.path for step in walk.steps] == paths[:limit]
             assert walk.reached == len(paths)
 
@@ -227,18 +203,7 @@ class _Tangle:
 
     def __init__(self, store: Store, rng: random.Random) -> None:
         put(store, *(Entity(name=name, aliases=aliases) for name, aliases in _ALIASED.items()))
-        put(
-            store,
-            *(
-                Edge(
-                    src=rng.choice(_LABELS), rel_type=rng.choice("rRs"), dst=rng.choice(_LABELS),
-                    weight=rng.choice((0.5, 1)), created_at=T0 + rng.randrange(4) * DAY,
-                    valid_from=rng.choice((None, T0, T0 + DAY)),
-                    valid_to=rng.choice((None, None, T0 + 3 * DAY, T0 + 100_000 * DAY)),
-                )
-                for _ in range(150)
-            ),
-        )  # fmt: skip
+        put(store, *(self._random_edge(rng) for _ in range(150)))
         self._edges = list(store.graph.all_edges())
         ends = (end for edge in self._edges for end in (edge.src, edge.dst))
         self.families = {key: {key} for key in ends}
@@ -246,19 +211,30 @@ class _Tangle:
             keys = {name, *aliases}
             self.families |= dict.fromkeys(keys, keys)
 
-    def edges(self, keys: list[str], *, limit: int | None, **asked: Any) -> list[Edge]:
+    def _random_edge(self, rng: random.Random) -> Edge:
+        return relation(
+            rng.choice(_LABELS),
+            rng.choice("rRs"),
+            rng.choice(_LABELS),
+            weight=rng.choice((0.5, 1)),
+            created_at=T0 + rng.randrange(4) * DAY,
+            valid_from=rng.choice((None, T0, T0 + DAY)),
+            valid_to=rng.choice((None, None, T0 + 3 * DAY, T0 + 100_000 * DAY)),
+        )
+
+    def edges(self, keys: list[str], *, limit: int | None, **options: Any) -> list[Edge]:
         # the other labels of each record, whose edges are its edges too
         families = (self.families[key] for key in keys)
         others = sorted(set[str]().union(*families).difference(keys))
         found: dict[Any, Edge] = {}
         for key in keys + others:
-            at = {item.edge.key: item.edge for item in self.at({key}, **asked)}
-            for place, edge in islice(at.items(), limit):
-                found.setdefault(place, edge)
+            at = {item.edge.key: item.edge for item in self.at({key}, **options)}
+            for edge_key, edge in islice(at.items(), limit):
+                found.setdefault(edge_key, edge)
         return list(found.values())
 
     def walk(
-        self, starts: list[str], *, depth: int, limit: int | None, **asked: Any
+        self, starts: list[str], *, depth: int, limit: int | None, **options: Any
     ) -> list[tuple[str, ...]]:
         """The path to each key reached, `limit` edges followed from each node."""
         seen = {key for start in starts for key in self.families[start]}
@@ -267,12 +243,12 @@ class _Tangle:
         for _ in range(depth):
             paths, level = level, []
             for path in paths:
-                for item in self.at(self.families[path[-1]], **asked)[:limit]:
+                for item in self.at(self.families[path[-1]], **options)[:limit]:
                     if item.far not in seen:
                         seen |= self.families[item.far]
                         level.append((*path, item.far))
                         reached.append((item.by, level[-1]))
-        reached.sort(key=itemgetter(0), reverse=asked["order"].order == "desc")
+        reached.sort(key=itemgetter(0), reverse=options["order"].order == "desc")
         return [path for _, path in reached]
 
     def at(
@@ -302,11 +278,11 @@ class _EdgeAt(NamedTuple):
     edge: Edge
 
 
-def _edge_at(edge: Edge, near: str, far: str, order: EdgeOrder, *, enters: bool = False) -> _EdgeAt:
+def _edge_at(edge: Edge, key: str, far: str, order: EdgeOrder, *, enters: bool = False) -> _EdgeAt:
     value = far if order.field == "dst" else getattr(edge, order.field)
     assert edge.created_at
     # the newest first, then by the far end, the type, leaving before entering
-    tie = (T0 - edge.created_at, far, edge.rel_type, enters, near)
+    tie = (T0 - edge.created_at, far, edge.rel_type, enters, key)
     return _EdgeAt((value is not None, value or T0), tie, far, edge)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import datetime
 from typing import Any
 
@@ -10,18 +9,34 @@ import pytest
 from msgspec.structs import replace
 
 from ...errors import ConflictError, InvalidInputError, StoreClosedError
-from ...model import Edge, Entity, Moment, Record, Resource
+from ...model import Entity, Moment, Record, Resource
 from ...store.batch import Batch, BatchRecord
 from ...store.contract import Store
-from ...store.rules.indexed_text import embedded_text
-from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
-from .opening import DAY, T0, Opened, Opening, edge_between, edge_keys, lookup, names, put
-from .schemas import RecordSchema
+from ...store.encoding import embedded_text
+from ...store.specs import ChunkRange, SearchSpec
+from .opening import (
+    DAY,
+    T0,
+    Opened,
+    Opening,
+    RecordSchema,
+    by_name,
+    by_text,
+    by_vector,
+    edge_between,
+    edge_keys,
+    edges_of,
+    lookup,
+    names,
+    put,
+    relation,
+    stored,
+    the_entity,
+    together,
+)
 
 
 class RecordCases(Opened):
-    """Writing records and reading them back."""
-
     # -- records -----------------------------------------------------------------------------------
 
     def test_a_record_is_read_back_as_it_was_written(self, store: Store) -> None:
@@ -35,21 +50,18 @@ class RecordCases(Opened):
             metadata={"room": 5, "deep": {"list": [1, None, "ü"]}},
         )
         (identity,) = put(store, moment).ids
-        found = store.records.get("moments", identity)
-        assert isinstance(found, Moment)
-        assert (found.name, found.starts_at, found.ends_at, found.topic_tags) == (
-            "Kickoff",
-            T0,
-            T0 + DAY,
-            ("alpha",),
-        )
+        found = stored(store, identity, Moment)
+        assert found.name == "Kickoff"
+        assert found.starts_at == T0
+        assert found.ends_at == T0 + DAY
+        assert found.topic_tags == ("alpha",)
         assert found.metadata == {"room": 5, "deep": {"list": [1, None, "ü"]}}
         assert found.created_at is not None
         assert found.created_at.tzinfo is not None
 
     def test_long_content_comes_back_whole(self, store: Store, schema: RecordSchema) -> None:
         text = "Ein langer Satz mit Ümlauten und 東京. " * 2_000
-        (identity,) = put(store, schema.make(name="long", text=text)).ids
+        (identity,) = put(store, schema.make("long", text)).ids
         found = store.records.get(schema.name, identity)
         assert found is not None
         assert text in embedded_text(found)
@@ -57,7 +69,7 @@ class RecordCases(Opened):
     def test_an_unknown_id_and_an_id_of_another_schema_are_none(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        (identity,) = put(store, schema.make(name="Sarah")).ids
+        (identity,) = put(store, schema.make("Sarah")).ids
         assert store.records.get(None, "nowhere") is None
         other = "moments" if schema.name == "entities" else "entities"
         assert store.records.get(other, identity) is None
@@ -81,7 +93,7 @@ class RecordCases(Opened):
         put(store, one, two, Resource(id="3", name="none"), Entity(name="e", summary="An entity."))
         assert texts() == ["one", "two", "e"]
         assert texts(limit=2) == ["one", "two"]
-        first, last = (store.records.texts_after(0, 9)[place][0] for place in (0, -1))
+        first, last = (store.records.texts_after(0, 9)[position][0] for position in (0, -1))
         assert texts(after=first) == ["two", "e"]
         assert texts(after=last) == []
         put(store, replace(one, metadata={"speaker": "Ann", "seen": True}))
@@ -94,21 +106,20 @@ class RecordCases(Opened):
         store.delete(["2"])
         put(store, replace(two, content="It is back."))
         assert texts(after=last) == ["two"]
-        assert store.admin.check() == []
 
     def test_entities_come_in_the_order_in_which_they_were_made(self, store: Store) -> None:
         put(store, Resource(name="r", content="Text."), Entity(name="a"), Entity(id="b", name="b"))
-        put(store, Edge(src="a", rel_type="r", dst="thin"), Moment(name="m"))
+        put(store, edge_between("a", "thin"), Moment(name="m"))
         found, last = store.records.entities_after(0, 9)
-        assert [entity.name for entity in found] == ["a", "b", "thin"]
+        assert names(found) == ["a", "b", "thin"]
         first, at = store.records.entities_after(0, 1)
-        assert [entity.name for entity in first] == ["a"]
-        assert [entity.name for entity in store.records.entities_after(at, 9)[0]] == ["b", "thin"]
+        assert names(first) == ["a"]
+        assert names(store.records.entities_after(at, 9)[0]) == ["b", "thin"]
         put(store, Entity(id="b", name="b", summary="It changed."))
         put(store, *(Resource(name=f"r{n}", content=f"Text {n}.") for n in range(9)))
         assert store.records.entities_after(last, 9)[0] == []
         put(store, Entity(name="c"))
-        assert [entity.name for entity in store.records.entities_after(last, 9)[0]] == ["c"]
+        assert names(store.records.entities_after(last, 9)[0]) == ["c"]
 
     def test_the_chunks_of_a_source_come_in_order_from_either_end(self, store: Store) -> None:
         put(
@@ -143,7 +154,7 @@ class RecordCases(Opened):
                 ids = {"message_ids": [f"m{n}"]}
                 put(store, Resource(name=name, uri=uri, ordinal=n, content=name, metadata=ids))
         found = store.records.messages("chat/1", ["m2", "m1", "m2", "m9", "m'"])
-        assert [turn.name for turn in found] == ["chat/1 1", "chat/1 2"]
+        assert names(found) == ["chat/1 1", "chat/1 2"]
         assert store.records.messages("chat/1", []) == []
 
     def test_the_moments_that_refer_to_a_record_are_found_by_it(self, store: Store) -> None:
@@ -152,12 +163,9 @@ class RecordCases(Opened):
         ).ids
         one = put(store, Moment(name="One", type="talk", resource_refs=(first, second))).ids[0]
         put(store, Moment(name="Two", type="talk", resource_refs=(second,), parent_moment=one))
-        assert [moment.name for moment in store.records.referring([second])] == ["One", "Two"]
-        assert [moment.name for moment in store.records.referring([first, second])] == [
-            "One",
-            "Two",
-        ]
-        assert [moment.name for moment in store.records.referring([one])] == ["Two"]
+        assert names(store.records.referring([second])) == ["One", "Two"]
+        assert names(store.records.referring([first, second])) == ["One", "Two"]
+        assert names(store.records.referring([one])) == ["Two"]
         assert store.records.referring([third, "nowhere"]) == []
 
     def test_what_came_from_a_source_is_found_by_it(self, store: Store) -> None:
@@ -169,14 +177,10 @@ class RecordCases(Opened):
         put(store, Entity(name="Page", properties={"uri": "page"}))
         put(store, Entity(name="Odd", properties={"uri": ["page"]}))
         put(store, Moment(name="Talk", type="talk", metadata={"uri": "page"}))
-        assert [record.name for record in store.records.originating("page")] == [
-            "of page",
-            "Page",
-            "Talk",
-        ]
+        assert names(store.records.originating("page")) == ["of page", "Page", "Talk"]
         for source in ("page/inner", "a page", "Æ/*?["):
             found = store.records.originating(source)
-            assert [record.name for record in found] == [f"of {source}"]
+            assert names(found) == [f"of {source}"]
         for source in ("", "u", "u/0", "Page", "pag", '["page"]'):
             assert store.records.originating(source) == []
 
@@ -212,37 +216,28 @@ class RecordCases(Opened):
 
     def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
         # all at once: each finds no entity of that name, and would make one
-        start = threading.Barrier(8)
-
         def work(worker: int) -> None:
-            start.wait()
             put(
                 store,
                 Entity(name="Everybody's Friend", type="person", properties={f"w{worker}": worker}),
             )
 
-        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        (found,) = lookup(store, "everybody's-friend")
-        assert isinstance(found, Entity)
+        together(8, work)
+        found = the_entity(store, "everybody's-friend")
         assert len(found.properties) == 8
 
     def test_a_record_with_a_given_id_is_replaced(self, store: Store, named: RecordSchema) -> None:
-        put(store, named.make(id="e1", name="Old Name", aliases=("old",), values={"a": 1}))
-        put(store, named.make(id="e1", name="New Name"))
+        put(store, named.make("Old Name", id="e1", aliases=("old",), values={"a": 1}))
+        put(store, named.make("New Name", id="e1"))
         found = store.records.lookup(["old-name", "old", "new-name"])
         assert (found["old-name"], found["old"]) == ([], [])
         assert names(found["new-name"]) == ["New Name"]
-        assert store.admin.check() == []
 
     def test_created_at_survives_replacement_and_updated_at_moves(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, schema.make(id="e1", name="A", created_at=T0))
-        put(store, schema.make(id="e1", name="A", text="more"))
+        put(store, schema.make("A", id="e1", created_at=T0))
+        put(store, schema.make("A", "more", id="e1"))
         found = store.records.get(None, "e1")
         assert found is not None
         assert found.created_at == T0
@@ -252,7 +247,7 @@ class RecordCases(Opened):
     def test_an_id_that_a_record_of_another_schema_has_is_refused(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, schema.make(id="x", name="Ann"))
+        put(store, schema.make("Ann", id="x"))
         other: Record = Resource(id="x", name="note", content="text")
         if schema.name == "resources":
             other = Moment(id="x", name="note")
@@ -265,10 +260,10 @@ class RecordCases(Opened):
         self, store: Store, schema: RecordSchema
     ) -> None:
         with pytest.raises(InvalidInputError, match="item 1"):
-            put(store, schema.make(name="good"), Entity(name="  "))
+            put(store, schema.make("good"), Entity(name="  "))
         naive = datetime(2025, 1, 1)  # noqa: DTZ001
         with pytest.raises(InvalidInputError, match="time zone"):
-            put(store, schema.make(name="good"), schema.make(name="m", created_at=naive))
+            put(store, schema.make("good"), schema.make("m", created_at=naive))
         assert lookup(store, "good") == []
 
     def test_of_a_write_that_fails_in_the_store_nothing_is_left(
@@ -279,65 +274,54 @@ class RecordCases(Opened):
             if schema.name != "moments"
             else Entity(id="other", name="Other")
         )
-        put(store, schema.make(id="kept", name="Kept", text="first words", embedding=[1, 0]), other)
+        put(store, schema.make("Kept", "first words", id="kept", embedding=[1, 0]), other)
         before = list(store.records.all())
         # the last one is refused, when the others are written already
         with pytest.raises(ConflictError):
             put(
                 store,
-                schema.make(id="kept", name="Renamed", text="second words", embedding=[0, 1]),
-                schema.make(id="new", name="New", text="third words"),
+                schema.make("Renamed", "second words", id="kept", embedding=[0, 1]),
+                schema.make("New", "third words", id="new"),
                 edge_between("New", "Hub"),
-                schema.make(id="other", name="Clash"),
+                schema.make("Clash", id="other"),
             )
         assert list(store.records.all()) == before
         assert list(store.graph.all_edges()) == []
         assert not any(store.records.lookup(["renamed", "new", "hub", "clash"]).values())
-        assert names(store.search.text("words", SearchSpec(limit=9))) == ["Kept"]
-        assert store.search.text("second third", SearchSpec(limit=9)) == []
+        assert by_text(store, "words", limit=9) == ["Kept"]
+        assert by_text(store, "second third", limit=9) == []
         (found,) = store.search.vector([1, 0], SearchSpec(schema=schema.name, limit=9))
         assert found.score == pytest.approx(1.0, abs=1e-3)
-        assert store.admin.check() == []
 
     def test_it_is_all_there_after_reopening(
         self, store: Store, named: RecordSchema, reopen: Opening
     ) -> None:
         put(
             store,
-            named.make(name="Sarah Chen", aliases=("S. Chen",)),
-            Edge(src="Sarah Chen", rel_type="manages", dst="Bob"),
+            named.make("Sarah Chen", aliases=("S. Chen",)),
+            relation("Sarah Chen", "manages", "Bob"),
         )
-        put(store, named.make(name="r", text="pricing talk", embedding=[1.0, 0.0]))
+        put(store, named.make("r", "pricing talk", embedding=[1.0, 0.0]))
         store.close()
         again = reopen()
         assert names(again.records.lookup(["s.-chen"])["s.-chen"]) == ["Sarah Chen"]
-        assert again.graph.edges(EdgeSpec(["bob"], direction="in"))[0].src == "sarah-chen"
-        assert names(again.search.text("pricing", SearchSpec(limit=5))) == ["r"]
-        assert names(again.search.vector([1.0, 0.0], SearchSpec(schema=named.name, limit=1))) == [
-            "r"
-        ]
-        assert names(again.search.names("sara chen", NameSpec(threshold=0.5, limit=5))) == [
-            "Sarah Chen"
-        ]
+        assert edges_of(again, "bob", "in")[0].src == "sarah-chen"
+        assert by_text(again, "pricing") == ["r"]
+        assert by_vector(again, [1.0, 0.0], schema=named.name, limit=1) == ["r"]
+        assert by_name(again, "sara chen") == ["Sarah Chen"]
 
     def test_another_store_of_the_tenant_sees_a_write_at_once(
         self, store: Store, schema: RecordSchema, reopen: Opening
     ) -> None:
         # opened before the write, with its caches filled by the search below
         other = reopen()
-        assert other.search.names("sarah", NameSpec(threshold=0.5, limit=5)) == []
-        put(
-            store,
-            schema.make(name="Sarah"),
-            schema.make(name="r", text="tea time", embedding=[0.6, 0.8]),
-        )
-        assert names(other.search.names("sarah", NameSpec(threshold=0.5, limit=5))) == ["Sarah"]
-        assert names(other.search.text("tea", SearchSpec(limit=5))) == ["r"]
-        assert names(other.search.vector([0.6, 0.8], SearchSpec(schema=schema.name, limit=5))) == [
-            "r"
-        ]
+        assert by_name(other, "sarah") == []
+        put(store, schema.make("Sarah"), schema.make("r", "tea time", embedding=[0.6, 0.8]))
+        assert by_name(other, "sarah") == ["Sarah"]
+        assert by_text(other, "tea") == ["r"]
+        assert by_vector(other, [0.6, 0.8], schema=schema.name) == ["r"]
         store.delete([record.id for record in lookup(store, "sarah")])
-        assert other.search.names("sarah", NameSpec(threshold=0.5, limit=5)) == []
+        assert by_name(other, "sarah") == []
 
     def test_use_after_closing_is_an_error_that_says_so(self, store: Store) -> None:
         store.close()
@@ -347,43 +331,28 @@ class RecordCases(Opened):
     # -- whole store -------------------------------------------------------------------------------
 
     def test_every_record_and_edge_can_be_listed(self, store: Store, schema: RecordSchema) -> None:
-        put(
-            store,
-            schema.make(name="a"),
-            schema.make(name="b", text="b"),
-            edge_between("a", "b"),
-        )
-        assert [record.name for record in store.records.all()] == ["a", "b"]
-        assert [record.name for record in store.records.all(schema.name)] == ["a", "b"]
+        put(store, schema.make("a"), schema.make("b", "b"), edge_between("a", "b"))
+        assert names(store.records.all()) == ["a", "b"]
+        assert names(store.records.all(schema.name)) == ["a", "b"]
         assert edge_keys(store.graph.all_edges()) == [("a", "r", "b")]
 
     def test_a_thin_entity_that_went_and_came_back_stands_where_it_stood(
         self, store: Store
     ) -> None:
-        put(
-            store,
-            Entity(name="a"),
-            edge_between("a", "x"),
-            edge_between("a", "y"),
-        )
+        put(store, Entity(name="a"), edge_between("a", "x"), edge_between("a", "y"))
         put(store, Entity(name="b"))
         before = list(store.records.all())
-        assert [record.name for record in before][:2] == ["a", "b"]
+        assert names(before)[:2] == ["a", "b"]
         thin = next(record for record in before if record.name == "x")
         # the last edge of a placeholder takes it along
         store.write(Batch(deleted_edges=(("a", "r", "x"),)))
-        assert [record.name for record in store.records.all()] == ["a", "b", "y"]
+        assert names(store.records.all()) == ["a", "b", "y"]
         edge = edge_between("a", "x", created_at=T0)
         store.write(Batch((BatchRecord(thin, ("x",), ""),), (edge,)))
         assert [record.id for record in store.records.all()] == [record.id for record in before]
 
     def test_stats_count_what_is_there(self, store: Store, schema: RecordSchema) -> None:
-        put(
-            store,
-            schema.make(name="a"),
-            schema.make(name="b", text="b", embedding=[1.0]),
-            edge_between("a", "c"),
-        )
+        put(store, schema.make("a"), schema.make("b", "b", embedding=[1.0]), edge_between("a", "c"))
         stats = store.admin.stats()
         expected = {"resources": 0, "entities": 0, "moments": 0, schema.name: 2}
         # what the edge leads to
@@ -394,26 +363,11 @@ class RecordCases(Opened):
     def test_threads_write_and_read_together_and_lose_nothing(
         self, store: Store, schema: RecordSchema
     ) -> None:
-        errors: list[BaseException] = []
-
         def work(worker: int) -> None:
-            try:
-                for i in range(20):
-                    put(
-                        store,
-                        schema.make(name=f"w{worker} n{i}"),
-                        edge_between(f"w{worker} n{i}", "hub"),
-                    )
-                    assert names(store.records.lookup([f"w{worker}-n{i}"])[f"w{worker}-n{i}"])
-                    store.search.names(f"w{worker} n{i}", NameSpec(threshold=0.5, limit=1))
-            except BaseException as error:
-                errors.append(error)
+            for i in range(20):
+                put(store, schema.make(f"w{worker} n{i}"), edge_between(f"w{worker} n{i}", "hub"))
+                assert names(lookup(store, f"w{worker}-n{i}"))
+                by_name(store, f"w{worker} n{i}", limit=1)
 
-        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert errors == []
+        together(6, work)
         assert store.graph.count(["hub"], direction="in") == 120
-        assert store.admin.check() == []

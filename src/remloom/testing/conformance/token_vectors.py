@@ -12,22 +12,14 @@ from ...model import Entity, Resource, Row
 from ...store.batch import Batch, TokenVectorBatch
 from ...store.contract import Reads, Store
 from ...store.stats import TokenVectorStats
-from .expiry import Clock
-from .opening import Opened, Opening, put
+from .opening import Clock, Opened, Opening, put, register
 from .rows import ORDERS
-from .schemas import register
 
 _MODEL = "tokens"
 _ONE, _TWO = b"\x01\xff", b"\x80\x7f\x00\x02"  # one token and two, of two dimensions
 
 
 class TokenVectorCases(Opened):
-    """The token vectors of texts, and the queue of texts without them."""
-
-    @pytest.fixture
-    def clock(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
-        return Clock(monkeypatch)
-
     def test_texts_wait_for_token_vectors_oldest_first_until_they_have_them(
         self, store: Store, reopen: Opening
     ) -> None:
@@ -76,7 +68,6 @@ class TokenVectorCases(Opened):
         put(store, Entity(id="e", name="Ann", summary="A baker."))
         put(store, Resource(id="a", name="a", content=""))
         assert (_found(store), _waiting(store)) == ({}, ["b", "e"])
-        assert store.admin.check() == []
 
     def test_token_vectors_of_a_text_that_changed_meanwhile_are_passed_over(
         self, store: Store
@@ -125,7 +116,6 @@ class TokenVectorCases(Opened):
         assert (store.token_vectors.unpark("other"), store.token_vectors.unpark(_MODEL)) == (0, 1)
         (again,) = store.token_vectors.pending(_MODEL, 9)
         assert (again.id, again.attempts) == ("a", 0)
-        assert store.admin.check() == []
 
     def test_a_parked_text_is_tried_again_when_it_changes_and_forgotten_when_it_goes(
         self, store: Store
@@ -140,7 +130,6 @@ class TokenVectorCases(Opened):
         ]
         _make(store, {"a": _ONE})
         assert store.token_vectors.queue_lengths(_MODEL) == (0, 0)
-        assert store.admin.check() == []
 
     def test_some_texts_can_be_asked_for_wherever_they_stand_in_the_queue(
         self, store: Store
@@ -172,7 +161,6 @@ class TokenVectorCases(Opened):
         assert (_waiting(store), store.admin.check()) == ([], [])
         assert store.delete(["a", "b", "c"]).remaining == ()
         assert store.admin.stats().token_vectors == {_MODEL: TokenVectorStats(2, 2, 0, 0)}
-        assert store.admin.check() == []
 
     def test_models_have_theirs_side_by_side_until_others_are_dropped(self, store: Store) -> None:
         _write(store, "a", "b")
@@ -191,7 +179,6 @@ class TokenVectorCases(Opened):
         assert store.delete(["a"]).remaining == ()
         store.token_vectors.drop()
         assert (store.token_vectors.models(), _waiting(store, "wide")) == ([], ["b"])
-        assert store.admin.check() == []
 
     def test_what_is_whole_is_not_discarded(self, store: Store) -> None:
         assert store.token_vectors.discard_damaged(_MODEL) == 0
@@ -242,7 +229,6 @@ class TokenVectorCases(Opened):
             waiting = {text.id: text.text for text in store.token_vectors.pending(_MODEL, 99)}
             assert waiting == {id: text for id, text in texts.items() if id not in made}
             assert store.token_vectors.of([f"r{n}" for n in range(8)], model=_MODEL) == made
-        assert store.admin.check() == []
 
     def test_texts_written_while_token_vectors_are_put_all_get_theirs(self, store: Store) -> None:
         def write(writer: int) -> None:
@@ -262,7 +248,6 @@ class TokenVectorCases(Opened):
             found += len(texts)
             _make(store, {text.id: _ONE for text in texts})
         assert (found, store.token_vectors.queue_lengths(_MODEL)) == (18, (0, 0))
-        assert store.admin.check() == []
 
 
 def _write(store: Store, *ids: str) -> None:

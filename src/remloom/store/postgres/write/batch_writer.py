@@ -19,12 +19,10 @@ from msgspec.structs import replace
 from ....model import Entity, Moment, Record, Row
 from ... import history
 from ...batch import Batch, BatchRecord, Vector
-from ...encoding import micros
+from ...encoding import micros, now, origin, searchable_text
 from ...results import Written
-from ...rules.expiry import now
-from ...rules.indexed_text import origin, searchable_text
 from ...rules.merge import keys_of, same_handle
-from ...rules.references import referred_ids
+from ...rules.record_ids import referred_ids
 from ...rules.vector_validation import choose_model
 from ..binary_arrays import ArrayColumn, Half, columns, parts
 from ..database import PostgresDatabase, TenantCursor

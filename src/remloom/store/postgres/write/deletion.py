@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....model import Moment
+from ...encoding import searchable_text
 from ...results import Deletion
-from ...rules.indexed_text import searchable_text
 from ...rules.json_values import encode_free
-from ...rules.references import without_refs
+from ...rules.record_ids import without_refs
 from ..binary_arrays import ArrayColumn
 from ..indexes import bm25_index
 from ..rows import SQL, decode

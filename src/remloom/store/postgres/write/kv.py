@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....kv import ALL_KEYS, Entries, Entry, KeyRange
-from ...batch import Preconditions
+from ...batch import Preconditions, only_entry, version_conflict
 from ...encoding import TOP
-from ...rules.preconditions import only_entry, version_conflict
 from ..binary_arrays import ArrayColumn, columns
 from ..database import PostgresDatabase, TenantCursor
 from ..rows import SQL

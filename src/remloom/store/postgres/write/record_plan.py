@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from ....model import Entity, Record, Row
 from ...batch import BatchRecord
-from ...encoding import SCHEMAS, type_of
-from ...rules.indexed_text import embedded_text
+from ...encoding import SCHEMAS, embedded_text, type_of
 from ...rules.merge import Namesake, find_namesake, merge_record
 from ..binary_arrays import ArrayColumn
 from ..rows import SQL, decode, short

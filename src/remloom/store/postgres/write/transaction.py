@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...batch import Preconditions
-from ...rules.expiry import now
-from ...rules.preconditions import changed, check_records, record_ids
+from ...batch import Preconditions, changed
+from ...encoding import now
 from ..binary_arrays import ArrayColumn, columns
 from ..database import PostgresDatabase, TenantCursor
 from ..rows import SQL, edge_of, short
@@ -55,9 +54,9 @@ class Transaction:
 
     def check(self, expected: Preconditions) -> None:
         """Raise GoneError or ChangedError if something is not as expected."""
-        if ids := record_ids(expected):
+        if ids := expected.ids:
             rows = self.rows(SQL.update_times, ids=ArrayColumn("t", ids), now=now())
-            check_records(expected, dict(rows))
+            expected.check_records(dict(rows))
         if expected.edges:
             self._check_edges(expected)
         for (namespace, key), version in expected.entries.items():

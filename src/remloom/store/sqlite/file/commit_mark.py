@@ -26,8 +26,7 @@ import apsw
 from msgspec import Struct
 
 from ....errors import CorruptStoreError
-from ...tenants.folders import read_whole
-from ...tenants.open_folder import OpenFolder
+from ...tenants.folders import OpenFolder, read_whole
 
 _FORM = struct.Struct(">8sQQQQ")
 _MAGIC = b"RemMark1"
@@ -76,7 +75,7 @@ class CommitMark:
         data = _FORM.pack(_MAGIC, *commit)
         with suppress(OSError):
             if self._descriptor is None:
-                with OpenFolder.without_links(self.path.parent) as folder:
+                with OpenFolder.at(self.path.parent, links=False) as folder:
                     self._descriptor = folder.open_file(self.path.name, os.O_RDWR | os.O_CREAT)
             _write(self._descriptor, data + _CHECK.pack(zlib.crc32(data)), 0)
 

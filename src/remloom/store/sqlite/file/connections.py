@@ -11,8 +11,7 @@ from pathlib import Path
 import apsw
 
 from ....errors import CorruptStoreError, ReadOnlyStoreError, StoreClosedError, WrongKeyError
-from ...tenants.folders import alone_in, translate_errors
-from ...tenants.open_folder import OpenFolder
+from ...tenants.folders import OpenFolder, alone_in, translate_errors
 from .commit_mark import CommitMark, admit, log_of
 from .error_translation import closed_error, damaged, translate
 from .sealing import seal, unlock
@@ -200,7 +199,7 @@ class FileConnections:
     @translate_errors("the database cannot be opened")
     def _identity(self) -> tuple[int, int]:
         """Device and number of the file, which is not behind a link."""
-        with OpenFolder.without_links(self._path.parent) as folder:
+        with OpenFolder.at(self._path.parent, links=False) as folder:
             status = folder.status(self._path.name)
         return status.st_dev, status.st_ino
 

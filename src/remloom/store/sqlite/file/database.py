@@ -14,7 +14,7 @@ import apsw
 
 from ....errors import ReadOnlyStoreError, SchemaVersionError, StoreClosedError
 from ...sql_files import numbered_scripts
-from ...tenants.open_folder import OpenFolder
+from ...tenants.folders import OpenFolder
 from .connections import FileConnections
 from .error_translation import nested_write_error, translate
 from .sealing import make_private, unlock
@@ -86,7 +86,7 @@ class SqliteDatabase:
         self._file = self.connections.file
         if create and not self.read_only:
             # A folder that cannot be opened: SQLite says so.
-            with suppress(OSError), OpenFolder.without_links(path.parent) as folder:
+            with suppress(OSError), OpenFolder.at(path.parent, links=False) as folder:
                 make_private(folder, path.name)
         try:
             connection = self.connections.open_writer(cache_mb // 2, accept=accept)

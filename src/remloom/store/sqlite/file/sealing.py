@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from ...tenants.open_folder import OpenFolder
+from ...tenants.folders import OpenFolder
 
 # the first bytes of a file without a key of its own, where SQLite's own name would be
 _MAGIC = b"Remloom sealed 1"
@@ -56,7 +56,7 @@ def seal(path: Path) -> bool:
     made under a lock that needs every other connection to be gone, and who waits for it sees by the
     file's identity that he has the old.
     """
-    with OpenFolder.without_links(path.parent) as folder:
+    with OpenFolder.at(path.parent, links=False) as folder:
         return _seal(path, folder)
 
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from ....errors import UnknownNameError
 from ....model import Direction
-from ...encoding import micros
-from ...rules.expiry import now
+from ...encoding import micros, now
 from ...specs import EdgeOrder
 from ..rows import SQL
 

@@ -13,8 +13,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from ...rules.expiry import BEFORE_ALL
-from ...rules.indexed_text import searchable_text
+from ...encoding import BEFORE_ALL, searchable_text
 from ..rows import SQL, decode
 from ..write.write_session import prune_tombstones
 

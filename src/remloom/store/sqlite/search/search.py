@@ -16,10 +16,10 @@ from .... import labels as label_keys
 from ....errors import LabelError, VectorError
 from ....model import Record, Resource
 from ....predicates import All
+from ...encoding import has_expired, now
 from ...predicate_sql import Compilers
 from ...results import Match
-from ...rules.expiry import has_expired, now
-from ...rules.references import show_parents
+from ...rules.record_ids import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
 from ..file.database import SqliteDatabase
@@ -29,7 +29,7 @@ from ..select.sql_functions import bounded
 from .index_manager import IndexManager
 
 if TYPE_CHECKING:
-    from ...indexes.arrays import AllowedIds
+    from ...indexes.segments import AllowedIds
 
 
 _SPARE = 2  # times the limit, see `_Filter.first_limit`
@@ -244,7 +244,7 @@ class SqliteSearch:
     def _list_allowed(self, cursor: apsw.Cursor, filter: _Filter) -> AllowedIds:
         import numpy as np
 
-        from ...indexes.arrays import AllowedIds
+        from ...indexes.segments import AllowedIds
 
         sql = SQL.fill(f"allowed_{filter.hits}", filter=filter.condition)
         rows = cursor.execute(sql, filter.values).fetchall()

@@ -10,7 +10,7 @@ import apsw
 
 from ....model import Record
 from ...batch import TokenVectorBatch, Vector, VectorBatch
-from ...rules.expiry import now
+from ...encoding import now
 from ...rules.vector_validation import check_token_vectors
 from ...stored_vectors import UNKNOWN, StoredTokenVectors, StoredVectors, VectorStatements
 from ..file.database import SqliteDatabase

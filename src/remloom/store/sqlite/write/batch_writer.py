@@ -18,12 +18,10 @@ from ....kv import KeyRange
 from ....model import Entity, Record, Row
 from ... import history
 from ...batch import Batch, BatchRecord
-from ...encoding import micros, type_of
+from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
 from ...results import Deletion, Written
-from ...rules.expiry import now
-from ...rules.indexed_text import embedded_text, origin, searchable_text
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
-from ...rules.references import referred_ids
+from ...rules.record_ids import referred_ids
 from ..rows import SQL, decode, encode, row_of
 from . import kv
 from .deletion import delete, delete_snapshots

@@ -8,7 +8,7 @@ import apsw
 
 from ....model import Moment
 from ...results import Deletion
-from ...rules.references import without_refs
+from ...rules.record_ids import without_refs
 from ..rows import SQL, decode, encode
 from . import kv
 from .edge_writer import LabelWriter

@@ -8,9 +8,8 @@ import apsw
 import msgspec
 
 from ....kv import ALL_KEYS, Entries, Entry, KeyRange
-from ...batch import Preconditions
+from ...batch import Preconditions, only_entry, version_conflict
 from ...encoding import TOP
-from ...rules.preconditions import only_entry, version_conflict
 from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
 from ..rows import SQL

@@ -9,9 +9,8 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
-from ...batch import Preconditions, Vector
-from ...rules.expiry import now
-from ...rules.preconditions import changed, check_records, record_ids
+from ...batch import Preconditions, Vector, changed
+from ...encoding import now
 from ...rules.vector_validation import choose_model
 from ..rows import SQL, edge_of
 
@@ -111,9 +110,9 @@ def prune_tombstones(cursor: apsw.Cursor) -> None:
 
 def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
     """Raise GoneError or ChangedError if something is not as expected."""
-    if ids := record_ids(expected):
+    if ids := expected.ids:
         rows = cursor.execute(SQL.update_times, (json.dumps(ids), now())).fetchall()
-        check_records(expected, dict(rows))
+        expected.check_records(dict(rows))
     for triple, edge in expected.edges.items():
         row = cursor.execute(SQL.stored_edge, triple).fetchone()
         if (edge_of(row) if row else None) != edge:

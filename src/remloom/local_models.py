@@ -1,4 +1,5 @@
-"""Checking a file by its sha256, once for each state of the file."""
+"""Models that run in this process: their files are checked by sha256, and onnxruntime is loaded
+without its telemetry."""
 
 from __future__ import annotations
 
@@ -6,7 +7,33 @@ import contextlib
 import hashlib
 import json
 import os
+import sys
+import threading
 from pathlib import Path
+from typing import Any
+
+_OFF = "ORT_DISABLE_TELEMETRY"
+_lock = threading.Lock()
+
+
+def load_onnxruntime() -> Any:
+    """Import onnxruntime with its telemetry off, and return it. (Since 1.32 it keeps an id of the
+    device in the user's cache, and sends events to its maker.)
+
+    Whatever imports it too (markitdown does, as do fastembed and rapidocr) is imported after this:
+    the variable is read once, as the library is loaded. It is put back then; where the
+    environment has a value already, or the program has imported the library itself, that stays.
+    """
+    with _lock:
+        is_switched = "onnxruntime" not in sys.modules and _OFF not in os.environ
+        if is_switched:
+            os.environ[_OFF] = "1"
+        try:
+            import onnxruntime
+        finally:
+            if is_switched:
+                os.environ.pop(_OFF, None)
+        return onnxruntime
 
 
 def verified(path: Path, sha256: str, *, cache: Path | None = None) -> bool:

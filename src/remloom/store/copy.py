@@ -14,28 +14,25 @@ from contextlib import closing
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import ConflictError, InvalidInputError, StoreError
-from ...kv import Entry, KeyRange
-from ...model import Copied, Edge, Moment, Record, Resource
-from ..batch import Batch, BatchRecord, TokenVectorBatch, Vector
-from ..contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
-from ..definitions import DEFINITIONS, as_stored
-from ..forgetting.watch import LAST_FORGETTING
-from ..history import RENAMED
-from ..rules.indexed_text import searchable_text
-from ..rules.merge import keys_of
-from ..stats import Stats
-from ..tenants.backends import backend_for
-
-if TYPE_CHECKING:
-    from ...settings import Settings
-
+from ..errors import ConflictError, InvalidInputError, StoreError
+from ..kv import Entry, KeyRange
+from ..model import Copied, Edge, Moment, Record, Resource
+from ..settings import Settings
+from .batch import Batch, BatchRecord, TokenVectorBatch, Vector
+from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
+from .definitions import DEFINITIONS, as_stored
+from .encoding import searchable_text
+from .forgetting.watch import LAST_FORGETTING
+from .history import RENAMED
+from .rules.merge import keys_of
+from .stats import Stats
+from .tenants.backends import backend_for
 
 # namespace of the mark in a target that is not complete; the key is the source
 _UNDER_WAY = "copy"
@@ -73,15 +70,12 @@ def copy_tenant(
     source: Settings, target: Settings, *, plain: bool, progress: Progress | None
 ) -> Copied:
     """Copy the tenant that one value of settings names to where the other does, and make that if
-    need be.
-
-    A home may be written `sqlite:FOLDER`. A key is that of a folder; a database has none.
+    need be. A home may be written `sqlite:FOLDER`. A key is that of a folder; a database has none.
 
     Raises:
         InvalidInputError: the two are the same; or an encrypted tenant would be plain, and `plain`
             is not set.
-        TenantNotFoundError, WrongKeyError, StoreError: it cannot be opened. For the others see
-            `copy`.
+        TenantNotFoundError, WrongKeyError, StoreError: it cannot be opened; see `copy`.
     """
     source, target = _without_scheme(source), _without_scheme(target)
     if (source.home, source.tenant) == (target.home, target.tenant):
@@ -161,8 +155,6 @@ def unfinished(store: Store) -> list[str]:
 
 
 class _Copying:
-    """One attempt."""
-
     def __init__(
         self, source: Store, target: Store, resumed: bool, total: int, progress: Progress | None
     ) -> None:
@@ -185,7 +177,7 @@ class _Copying:
     def _copy_entries(self, kind: str) -> None:
         if kind in _OWN:
             return
-        for entries in _batches(_entries(self._source, kind), _AT_ONCE):
+        for entries in _batches(_entries(self._source, kind)):
             if kind == INDEXES:
                 for entry in entries:
                     schema, _, field = entry.key.partition(".")
@@ -194,14 +186,16 @@ class _Copying:
                 self._target.kv.put(entries)
 
     def _copy_records(self) -> None:
+        present = self._target.records.all(expired=True) if self._resumed else ()
         stored = {
             record.id: _digest(record, windows)
-            for record, windows in _with_vectors(self._target, self._resumed)
+            for record, windows in _with_vectors(self._target, present)
         }
         waiting = {pending.id for pending in self._source.vectors.pending(_TEXTS_AT_ONCE)}
         schemas = self._source.schemas()
         parked = self._source.vectors.queue_lengths()[1] > 0
-        for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
+        ordered = _parents_first(self._source.records.all(expired=True))
+        for records in _batches(_with_vectors(self._source, ordered)):
             batch = []
             for record, windows in records:
                 if stored.pop(record.id, b"") == _digest(record, windows):
@@ -231,12 +225,9 @@ class _Copying:
                 self._target.token_vectors.put(TokenVectorBatch(vectors, model, dims))
 
     def _copy_edges(self) -> None:
-        stored = (
-            {edge.key: _edge_digest(edge) for edge in self._target.graph.all_edges()}
-            if self._resumed
-            else {}
-        )
-        for edges in _batches(self._source.graph.all_edges(), _AT_ONCE):
+        edges_there = self._target.graph.all_edges() if self._resumed else ()
+        stored = {edge.key: _edge_digest(edge) for edge in edges_there}
+        for edges in _batches(self._source.graph.all_edges()):
             changed = [edge for edge in edges if stored.get(edge.key) != _edge_digest(edge)]
             # a merge would keep parts of it
             stale = tuple(edge.key for edge in changed if edge.key in stored)
@@ -245,7 +236,7 @@ class _Copying:
             for edge in edges:
                 stored.pop(edge.key, None)
             self._advance(len(edges), len(changed))
-        for gone in _batches(stored, _AT_ONCE):
+        for gone in _batches(stored):
             self._target.write(Batch(deleted_edges=tuple(gone)))
 
     def _advance(self, count: int, written: int) -> None:
@@ -256,10 +247,7 @@ class _Copying:
 
 
 def _item(record: Record, vectors: tuple[Vector, ...]) -> BatchRecord:
-    """The record as `Store.write` takes it, exactly as it is."""
     parents = record.parents if isinstance(record, Resource) else ()
-    if isinstance(record, Resource) and parents:
-        record = replace(record, parents=())
     return BatchRecord(record, keys_of(record), searchable_text(record), vectors, parents)
 
 
@@ -287,17 +275,15 @@ def _parents_first(records: Iterable[Record]) -> Iterator[Record]:
         records = later
 
 
-def _with_vectors(
-    store: Store, included: bool, ordered: Callable[[Iterable[Record]], Iterator[Record]] = iter
-) -> Iterator[tuple[Record, list[Vector]]]:
-    for records in _batches(ordered(store.records.all(expired=True)), _AT_ONCE) if included else ():
-        windows = store.vectors.of([record.id for record in records])
-        yield from ((record, windows.get(record.id, [])) for record in records)
+def _with_vectors(store: Store, records: Iterable[Record]) -> Iterator[tuple[Record, list[Vector]]]:
+    for batch in _batches(records):
+        windows = store.vectors.of([record.id for record in batch])
+        yield from ((record, windows.get(record.id, [])) for record in batch)
 
 
-def _batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+def _batches(items: Iterable[_T]) -> Iterator[list[_T]]:
     source = iter(items)
-    while batch := list(islice(source, size)):
+    while batch := list(islice(source, _AT_ONCE)):
         yield batch
 
 
@@ -313,7 +299,7 @@ def _entries(store: Store, kind: str) -> Iterator[Entry]:
 
 def _sums(store: Store) -> _Sums:
     sums = _Sums()
-    for record, windows in _with_vectors(store, True):
+    for record, windows in _with_vectors(store, store.records.all(expired=True)):
         sums.add(_digest(record, windows))
         sums.records += 1
         sums.vectors += len(windows)

@@ -1,4 +1,4 @@
-"""Checks and completes edges on their way in."""
+"""Checks of items on their way in: their times, and edges, which are completed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import InvalidInputError, UnknownNameError
-from ...model import Edge
+from ...model import Edge, Entity, Moment, Record, Resource, Row
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
-from .time_validation import times_in_utc
 
+WRITABLE: tuple[type[Struct], ...] = (Resource, Entity, Moment, Row, Edge)
+_TIMES: dict[type, tuple[str, ...]] = {
+    kind: tuple(
+        name for name in kind.__struct_fields__ if name.endswith("_at") or name.startswith("valid_")
+    )
+    for kind in WRITABLE
+}
+# fields of which the second is not before the first
+_SPANS: dict[type, tuple[tuple[str, str], ...]] = {
+    kind: tuple(
+        span for span in (("starts_at", "ends_at"), ("valid_from", "valid_to")) if span[0] in fields
+    )
+    for kind, fields in _TIMES.items()
+}
 _TICK = timedelta(microseconds=1)  # between edges of one batch, each of which takes longer to build
 
 
 class EdgeBuilder(Struct):
-    """The edges of one batch.
-
-    Attributes:
-        names: of each label at an end the name and type of the thin entity, if it needs one.
-    """
+    """The edges of one batch; `names` has the name and type of the thin entity for a label at an
+    end."""
 
     now: datetime
     edges: list[Edge] = []
@@ -83,12 +93,8 @@ def check_edge(edge: Edge) -> Edge:
 
 
 def inline_edge(value: object) -> Edge:
-    """Return an edge of `graph_paths`: it is given as a value, as a JSON object (seed 5), or as a
-    path.
-
-    Raises:
-        InvalidInputError, UnknownNameError: it is none of these.
-    """
+    """Return an edge of `graph_paths`, which may be a value, a JSON object (seed 5) or a path.
+    Raises InvalidInputError, UnknownNameError: it is none of these."""
     if isinstance(value, Edge):
         return value
     if isinstance(value, str):
@@ -125,3 +131,41 @@ def _edge_type(edge: Edge) -> str:
             "an edge needs a rel_type", remedy="for example Edge(src=…, rel_type='manages', dst=…)"
         )
     return rel_type.strip()
+
+
+def times_in_utc(item: Record | Edge) -> dict[str, datetime]:
+    """Return those times of an item that are to be converted to UTC, by field.
+
+    Raises:
+        InvalidInputError: a time without a time zone, or outside the years 1 to 9999; an end before
+            its start.
+    """
+    converted = {}
+    for name in _TIMES[type(item)]:
+        at = getattr(item, name)
+        # Nearly all are in UTC already.
+        if at is not None and not (type(at) is datetime and at.tzinfo is UTC):
+            converted[name] = _to_utc(name, at)
+    for first, last in _SPANS[type(item)]:
+        starts, ends = getattr(item, first), getattr(item, last)
+        if starts is not None and ends is not None and ends < starts:
+            raise InvalidInputError(
+                f"{last} {ends.isoformat()} is before {first} {starts.isoformat()}"
+            )
+    return converted
+
+
+def _to_utc(name: str, at: object) -> datetime:
+    if not isinstance(at, datetime):
+        raise InvalidInputError(f"{name} must be a datetime, not {type(at).__name__}")
+    if at.tzinfo is None or at.utcoffset() is None:
+        raise InvalidInputError(
+            f"{name} {at.isoformat()} has no time zone",
+            remedy="use an aware datetime, e.g. datetime.now(UTC)",
+        )
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInputError(
+            f"{name} {at.isoformat()} is outside the years 1 to 9999 in UTC"
+        ) from None

@@ -18,20 +18,19 @@ from typing import IO, Any
 import msgspec
 from msgspec.structs import replace
 
-from ...errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
-from ...kv import Entry
-from ...model import Edge, Exported, Imported, Record, Resource, Row, SchemaDefinition
-from ..batch import Batch, BatchRecord, Vector
-from ..contract import Store
-from ..definitions import CHANGES, DEFINITIONS, definition_entries, earlier_definitions
-from ..encoding import DECODERS, SCHEMAS
-from ..rules.admission import SCHEMA, admit, admit_entry, admit_new
-from ..rules.edge_validation import check_edge
-from ..rules.field_values import stored_row
-from ..rules.indexed_text import searchable_text
-from ..rules.merge import keys_of
-from ..rules.row_validation import checker_of
-from ..rules.validation import build, check_record
+from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
+from ..kv import Entry
+from ..model import Edge, Exported, Imported, Record, Resource, Row, SchemaDefinition
+from .batch import Batch, BatchRecord, Vector
+from .contract import Store
+from .definitions import CHANGES, DEFINITIONS, definition_entries, earlier_definitions
+from .encoding import DECODERS, SCHEMAS, searchable_text
+from .rules.admission import SCHEMA, admit, admit_entry, admit_new
+from .rules.field_values import stored_row
+from .rules.item_validation import check_edge
+from .rules.merge import keys_of
+from .rules.row_rules import checker_of
+from .rules.validation import build, check_record
 
 FORMAT = 2
 _WITHOUT_SCHEMAS = 1  # format of what has only records of built-in schemas
@@ -79,8 +78,7 @@ class _EndLine(msgspec.Struct, tag="end", tag_field="line"):
 
 
 class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
-    """An edge as a path string, from another system; never written by `export`, which keeps weights
-    and properties."""
+    """An edge as a path string, from another system; `export` keeps weights and properties."""
 
     path: str
 
@@ -178,11 +176,7 @@ def import_(
 
 
 class _Import:
-    """An export that is being read.
-
-    Attributes:
-        records, edges, entries: lines read of each kind.
-    """
+    """An export that is being read: `records`, `edges` and `entries` count its lines."""
 
     def __init__(
         self,
@@ -207,7 +201,6 @@ class _Import:
         return None
 
     def _rewind(self) -> None:
-        """Put the stream back to where the export begins, if some of it was read before."""
         if self._begun:
             if self._start is None:
                 raise StoreBusyError(
@@ -313,7 +306,6 @@ class _Import:
         return entry
 
     def _check_end(self, end: _EndLine, number: int, digest: str) -> None:
-        """Refuse an export whose lines are not those that were written."""
         if (end.records, end.edges) != (self.records, self.edges):
             raise InvalidInputError(
                 f"the export's last line speaks of {end.records:,} records and {end.edges:,} "
@@ -321,18 +313,16 @@ class _Import:
                 "written",
                 remedy=_EXPORT_AGAIN,
             )
-        if end.entries != self.entries:
-            raise InvalidInputError(
-                f"the export's last line speaks of {end.entries:,} entries, and {self.entries:,} "
-                "are before it; nothing was written",
-                remedy=_EXPORT_AGAIN,
-            )
-        if end.schemas != self._schemas.read:
-            raise InvalidInputError(
-                f"the export's last line speaks of {end.schemas:,} versions of schemas, and "
-                f"{self._schemas.read:,} are before it; nothing was written",
-                remedy=_EXPORT_AGAIN,
-            )
+        for what, stated, read in (
+            ("entries", end.entries, self.entries),
+            ("versions of schemas", end.schemas, self._schemas.read),
+        ):
+            if stated != read:
+                raise InvalidInputError(
+                    f"the export's last line speaks of {stated:,} {what}, and {read:,} are before "
+                    "it; nothing was written",
+                    remedy=_EXPORT_AGAIN,
+                )
         if end.sha256 and end.sha256 != digest:
             raise InvalidInputError(
                 "the export was changed since it was written: the checksum in line "
@@ -354,12 +344,10 @@ def _checked_header(value: object) -> _Header:
 
 
 class _ImportedSchemas:
-    """The registered schemas while an export is read: those that were there, and its own.
+    """The registered schemas while an export is read: those that were there, and its own; `read`
+    counts the versions in it.
 
     One that is there already stays as it is, and the rows of the export are checked against it.
-
-    Attributes:
-        read: versions of schemas in the export.
     """
 
     def __init__(self, store: Store) -> None:
@@ -379,7 +367,6 @@ class _ImportedSchemas:
         return definition_entries(definition, changes + self.read, earlier)
 
     def require(self, schema: str) -> None:
-        """Refuse a schema that nobody registered."""
         if schema not in SCHEMAS and schema not in self._imported and schema not in self._known:
             raise InvalidInputError(
                 f"unknown schema {schema!r} in an export", remedy="upgrade remloom"
@@ -397,13 +384,10 @@ class _ImportedSchemas:
 
 
 def _is_same(one: SchemaDefinition, other: SchemaDefinition) -> bool:
-    """Whether two definitions are one, of whichever tenant."""
     return replace(one, tenant_id="") == replace(other, tenant_id="")
 
 
 class _PendingBatch:
-    """Lines that are written together."""
-
     def __init__(self, model: str) -> None:
         self.header = _Header(FORMAT)
         self.records: list[BatchRecord] = []
@@ -433,7 +417,6 @@ class _PendingBatch:
         self._names |= built.names
 
     def take(self) -> Batch:
-        """Make one batch of what was gathered, and begin again."""
         dims = self.header.dims if any(record.vectors for record in self.records) else 0
         model = self._model or self.header.model
         batch = Batch(
@@ -445,11 +428,8 @@ class _PendingBatch:
             # of an entry that is written twice the later counts
             entries=tuple({(one.namespace, one.key): one for one in self.entries}.values()),
         )
-        self.records.clear()
-        self._ids.clear()
-        self.edges.clear()
-        self.entries.clear()
-        self._names.clear()
+        for gathered in (self.records, self._ids, self.edges, self.entries, self._names):
+            gathered.clear()
         return batch
 
 
@@ -499,6 +479,4 @@ def _batch_record(
     text = searchable_text(record)
     embed = bool(model and text.strip() and not windows)
     parents = record.parents if isinstance(record, Resource) else ()
-    if parents:
-        record = replace(record, parents=())
     return BatchRecord(record, keys_of(record), text, windows, parents or None, embed)

@@ -1,1 +1,0 @@
-"""Copying, exporting and importing a tenant."""
