@@ -68,8 +68,7 @@ def run_graph(learner: Learner) -> None:
 
 
 def learning_graph(
-    learner: Learner,
-    saver: _CheckpointSaver,
+    learner: Learner, saver: _CheckpointSaver
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     def rem(state: REMState) -> REMState:
         learner.dream_about_ended_periods()
@@ -86,12 +85,12 @@ def learning_graph(
 
     def implant(state: REMState) -> REMState:
         section = _section(state)
-        outcomes, queue = implant_passages(learner.context, section.passages, section.at)
+        outcomes, queue = implant_passages(learner.context, section)
         return _state(section.uri, section, outcomes, queue)
 
     def entity_implant(state: REMState) -> REMState:
         section, queue = _section(state), state["entity_queue"]
-        outcomes = implant_learnings(learner.context, section.passages, queue, section.at)
+        outcomes = implant_learnings(learner.context, section, queue)
         learner.write(section, [*state["outcomes"], *outcomes])
         saver.paused = not section.ends_lesson
         return _state(section.uri)

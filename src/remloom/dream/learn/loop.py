@@ -80,8 +80,8 @@ class Learner:
         return bool(self._lessons)
 
     def learn(self, section: LessonSection) -> None:
-        outcomes, learnings = implant_passages(self.context, section.passages, section.at)
-        outcomes += implant_learnings(self.context, section.passages, learnings, section.at)
+        outcomes, learnings = implant_passages(self.context, section)
+        outcomes += implant_learnings(self.context, section, learnings)
         self.write(section, outcomes)
 
     def next_section(self) -> LessonSection | None:

@@ -25,7 +25,7 @@ from ...text.sentences import middle
 from ..context import ENTITY_NEIGHBOURS, DreamContext, quote_resource
 from ..synthesis import Idea, is_word_nothing, parse_insight, synthesis_call
 from ..vectors import matrix
-from .lessons import EntityLearning, LearnPassage, Step, join_learnings
+from .lessons import EntityLearning, LearnPassage, LessonSection, Step, join_learnings
 from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
 
 _RECENT = 12  # insights of an entity among which the nearest are looked for
@@ -43,17 +43,15 @@ Learnings: TypeAlias = list[Learning]
 
 
 def implant_passages(
-    context: DreamContext,
-    passages: Sequence[LearnPassage],
-    at: datetime | None,
+    context: DreamContext, section: LessonSection
 ) -> tuple[list[StepOutcome], list[EntityLearning]]:
     """Ask how each passage relates to what was known before it, and what it teaches of entities.
 
     Returns: the outcomes (of listing entities, only failures), and the learnings, each entity once.
     """
-    to_implant = [passage for passage in passages if passage.pending.implant]
-    to_list = [passage for passage in passages if passage.pending.entities]
-    ideas = [_idea(context, passage, at) for passage in to_implant]
+    to_implant = [passage for passage in section.passages if passage.pending.implant]
+    to_list = [passage for passage in section.passages if passage.pending.entities]
+    ideas = [_idea(context, passage, section.at) for passage in to_implant]
     implant_calls = [synthesis_call(idea) for idea in ideas if idea.neighbours]
     list_calls = [_entities_call(passage, passage.text) for passage in to_list]
 
@@ -66,7 +64,7 @@ def implant_passages(
     # those that an earlier run listed, but failed to implant, come first
     waiting = [
         (labels.key(learning.entity), learning)
-        for passage in passages
+        for passage in section.passages
         for learning in passage.pending.learnings
     ]
     learnings = join_learnings([*waiting, *listed])
@@ -74,18 +72,15 @@ def implant_passages(
 
 
 def implant_learnings(
-    context: DreamContext,
-    passages: Sequence[LearnPassage],
-    learnings: Sequence[EntityLearning],
-    at: datetime | None,
+    context: DreamContext, section: LessonSection, learnings: Sequence[EntityLearning]
 ) -> list[StepOutcome]:
     """Ask what each learning adds to what was known of its entity.
 
     The first learning of an entity is its first insight, as it stands.
     """
-    by_id = {passage.id: passage for passage in passages}
+    by_id = {passage.id: passage for passage in section.passages}
     ideas: list[Idea] = []
-    known = _known_of_entities(context, learnings, at)
+    known = _known_of_entities(context, learnings, section.at)
     for learning, neighbours in zip(learnings, known, strict=True):
         sources = [by_id[id] for id in learning.passages if id in by_id]
         parents = tuple(resource for passage in sources for resource in passage.resources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +22,12 @@ class _Scope(Struct):
     sources: dict[str, _Names]  # columns by what the SELECT calls a source
     outer: _Scope | None = None
     outputs: frozenset[str] = frozenset()
+
+    def outwards(self) -> Iterator[_Scope]:
+        """Itself, and those around it."""
+        yield self
+        if self.outer is not None:
+            yield from self.outer.outwards()
 
     @property
     def columns(self) -> list[str]:
@@ -166,19 +173,13 @@ class _NameReader:
             self._check_column(node.name, scope, node)
 
     def _check_column(self, name: str, scope: _Scope, node: Any) -> None:
-        at: _Scope | None = scope
-        while at is not None:
-            if name.lower() in at.columns:
-                return
-            at = at.outer
-        self._refuse_unknown("column", node, scope.columns)
+        if not any(name.lower() in at.columns for at in scope.outwards()):
+            self._refuse_unknown("column", node, scope.columns)
 
     def _source(self, node: Any, scope: _Scope) -> _Names:
-        at: _Scope | None = scope
-        while at is not None:
+        for at in scope.outwards():
             if node.table.lower() in at.sources:
                 return at.sources[node.table.lower()]
-            at = at.outer
         self._refuse_unknown("table", node.args["table"], list(scope.sources))
         raise AssertionError
 
