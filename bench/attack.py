@@ -32,13 +32,12 @@ def load() -> dict[str, dict[str, Any]]:
 def written(page: str, counts: dict[str, dict[str, Any]]) -> str:
     """The page with these counts in it: a row for each kind of attack, over all stores, formats and
     kinds of work."""
-    totals: Counter[tuple[str, str]] = Counter()
+    totals: Counter[str] = Counter()
     for attack, row in counts.items():
         kind = re.sub(r" in the middle of .*?(?=, |$)", " in the middle of work", attack)
-        test = row["test"].removeprefix("tests/attack/").split("::")[0]
-        totals[_without_variant(kind), test] += row["count"]
-    rows = ["| attack | tried | test |", "|---|---:|---|"]
-    rows += [f"| {attack} | {count:,} | `{test}` |" for (attack, test), count in totals.items()]
+        totals[_without_variant(kind)] += row["count"]
+    rows = ["| attack | tried |", "|---|---:|"]
+    rows += [f"| {attack} | {count:,} |" for attack, count in totals.items()]
     table = "\n".join(rows) + "\n" if counts else ""
     return _PLACE.sub(lambda found: found[1] + table + found[2], page)
 

@@ -37,11 +37,11 @@ def main() -> None:
 
 
 def written(page: str) -> str:
-    """The page with the table as it is now."""
+    """The page with the operations as they are now."""
     parts: dict[str, list[Operation]] = {noun: [] for noun in _NOUNS}
     for one in (*OPERATIONS, *TOOLS):
         parts[_noun_of(one)].append(one)
-    shown = [f"## {_NOUNS[noun]}\n\n{_table(parts[noun])}" for noun in _NOUNS]
+    shown = [f"## {_NOUNS[noun]}\n\n{_list(parts[noun])}" for noun in _NOUNS]
     return _PLACE.sub(lambda found: f"{found[1]}\n{chr(10).join(shown)}\n{found[2]}", page)
 
 
@@ -57,11 +57,11 @@ def _noun_of(one: Operation) -> str:
     return route if route in _NOUNS else ""
 
 
-def _table(operations: Iterable[Operation]) -> str:
-    rows = ["| operation | route |", "|---|---|"]
+def _list(operations: Iterable[Operation]) -> str:
+    rows = []
     for one in operations:
-        route = f"`{one.route.method} {one.route.path}`" if one.route else ""
-        rows.append(f"| `{one.name}({_arguments(one)})` | {route}{_marks(one)} |")
+        route = f": `{one.route.method} {one.route.path}`" if one.route else ""
+        rows.append(f"- `{one.name}({_arguments(one)})`{route}{_marks(one)}")
     return "\n".join(rows) + "\n"
 
 
