@@ -63,11 +63,15 @@ def server(run: Path) -> Iterator[str]:
 def _start(folder: Path, install: str, daemon: str) -> None:
     user = ["--user=root"] if os.getuid() == 0 else []
     common = ["--no-defaults", f"--datadir={folder}/data", *user]
-    subprocess.run(
+    shutil.rmtree(folder / "data", ignore_errors=True)  # of a try that failed
+    installed = subprocess.run(
         [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"],
-        check=True,
+        check=False,
         capture_output=True,
+        text=True,
     )
+    if installed.returncode:
+        raise RuntimeError(f"MariaDB was not installed: {installed.stdout}\n{installed.stderr}")
     started = subprocess.Popen(
         [
             daemon, *common, f"--socket={folder}/s", f"--pid-file={folder}/pid", "--skip-networking",
