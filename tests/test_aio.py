@@ -239,11 +239,12 @@ def test_the_loop_goes_on_while_a_call_runs(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_write_is_finished_whole_before_the_memory_closes(tmp_path: Path) -> None:
-    begun = threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     def entities() -> Iterator[Entity]:
+        begun.set()
+        cancelled.wait(PATIENCE)
         for n in range(500):
-            begun.set()
             yield Entity(name=f"Thing {n}")
 
     async def session() -> None:
@@ -252,6 +253,7 @@ def test_a_cancelled_write_is_finished_whole_before_the_memory_closes(tmp_path: 
             while not begun.is_set():
                 await asyncio.sleep(0.001)
             writing.cancel()
+            cancelled.set()
             with pytest.raises(asyncio.CancelledError):
                 await writing
 
