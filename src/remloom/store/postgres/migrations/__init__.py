@@ -1,5 +1,7 @@
-"""The schema `remloom` of a database, brought to the version this Remloom knows by the scripts of
-this folder."""
+"""The schema `remloom` of a database, brought to the version this Remloom knows, by Alembic.
+
+`versions/` holds its revisions: what each does is SQL in the file beside it.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,12 @@ from ..server_errors import translate_errors
 LOCK = 0x52656D6C6F6F6D  # one migration of a database at a time
 _EXTENSIONS = {"vector": "0.8"}  # and the least version
 _SERVER = 150000
-# Alembic's, by which the first versions were migrated.
-_VERSION_TABLE = """CREATE TABLE IF NOT EXISTS remloom.alembic_version (
-    version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
-)"""
 
 
 @cache
-def _scripts() -> list[tuple[int, str]]:
-    return numbered_scripts(Path(__file__).parent)
-
-
 def newest() -> int:
-    """The version this Remloom knows: the number of the last script."""
-    return _scripts()[-1][0]
+    """The version this Remloom knows: the number of the last script in `versions/`."""
+    return numbered_scripts(Path(__file__).parent / "versions")[-1][0]
 
 
 def migrate(server: PostgresDatabase) -> Migrated:
@@ -63,19 +57,28 @@ def migrate(server: PostgresDatabase) -> Migrated:
 
 
 def _upgrade(connection: Connection[Any]) -> None:
-    before = version(connection)
-    with connection.transaction():
-        for name in _EXTENSIONS:
-            connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
-        connection.execute("CREATE SCHEMA IF NOT EXISTS remloom")
-        connection.execute(_VERSION_TABLE)
-        for number, script in _scripts():
-            if number > before:
-                connection.execute(script.encode())
-                connection.execute("DELETE FROM remloom.alembic_version")
-                connection.execute(
-                    "INSERT INTO remloom.alembic_version VALUES (%s)", (f"{number:04}",)
-                )
+    """Run what is missing, in one transaction."""
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.pool import StaticPool
+
+    connection.autocommit = False
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool
+    )
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    try:
+        with engine.begin() as wrapped:
+            for name in _EXTENSIONS:
+                wrapped.exec_driver_sql(f"CREATE EXTENSION IF NOT EXISTS {name}")
+            wrapped.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS remloom")
+            config.attributes["connection"] = wrapped
+            command.upgrade(config, "head")
+    except DBAPIError as error:
+        raise (error.orig or error) from None
 
 
 def verify(server: PostgresDatabase, connection: Connection[Any]) -> None:
