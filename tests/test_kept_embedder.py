@@ -127,7 +127,7 @@ def test_memories_of_one_process_share_a_model(written: Path):
         Memory.open(written, token_encoder="none") as one,
         Memory.open(written, tenant="new", embedder="minilm", token_encoder="none") as other,
     ):
-        assert one.admin.embedder._embedder is other.admin.embedder._embedder
+        assert one.admin.embedder.model is other.admin.embedder.model
 
 
 def test_a_reembed_that_names_no_embedder_moves_nothing(written: Path):
