@@ -11,7 +11,7 @@ import pytest
 
 from remloom import Edge, Home, Memory, Message, Resource
 from remloom.errors import EmbedderError
-from remloom.retrieve.rerankers.base import Passage
+from remloom.retrieve.reranking import Passage
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 NOTES = [

@@ -58,15 +58,15 @@ Choice = tuple[tuple[str, float], ...]
 def options(choice: Choice) -> Iterator[None]:
     """Recall with these options; those of reading are `Trials`' affair."""
     given = dict(choice)
-    before = dict(recall.WEIGHTS), recall.POOL, recall.BESIDE_LATE_FACTOR
+    before = dict(recall.WEIGHTS), recall.POOL, recall.WITH_LATE_FACTOR
     recall.POOL = int(given["pool"])
-    recall.BESIDE_LATE_FACTOR = given["beside late"]
+    recall.WITH_LATE_FACTOR = given["beside late"]
     recall.WEIGHTS.update({name: value for name, value in given.items() if name in recall.WEIGHTS})
     try:
         yield
     finally:
         recall.WEIGHTS.update(before[0])
-        recall.POOL, recall.BESIDE_LATE_FACTOR = before[1:]
+        recall.POOL, recall.WITH_LATE_FACTOR = before[1:]
 
 
 class Trials:

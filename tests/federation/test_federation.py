@@ -23,7 +23,7 @@ from remloom.errors import (
     UnknownNameError,
     VectorError,
 )
-from remloom.federation import FederatedAnswer, Federation, grantors
+from remloom.federation import FederatedAnswer, Federation, fan_out
 from remloom.federation.granted import UNSHOWN, GrantedStore, _shown
 from remloom.kv import KeyRange
 from remloom.model import Field, Row, SchemaDefinition
@@ -383,7 +383,7 @@ def test_tenants_are_opened_at_the_same_time_each_once(
             both.wait(PATIENCE)
             return self.backend.open(settings, create=create)
 
-    monkeypatch.setattr(grantors, "backend_for", Slow)
+    monkeypatch.setattr(fan_out, "backend_for", Slow)
     with (
         Federation.open(home, as_tenant="sales", embedder="none") as sales,
         ThreadPoolExecutor(4) as threads,

@@ -12,10 +12,10 @@ from remloom.ask.agent import Step
 from remloom.dream.affinity import Verdict
 from remloom.dream.learn.steps import Learnings
 from remloom.dream.moments.llm import MomentDrafts
+from remloom.engine.recall import Paraphrased
 from remloom.llm.prompts import prompt
 from remloom.llm.schemas import bounded, read, schema
-from remloom.retrieve.paraphrases import Paraphrased
-from remloom.retrieve.rerankers.llm import Helpful
+from remloom.retrieve.rerankers import Helpful
 
 TASKS = {
     "affinity": Verdict,

@@ -16,7 +16,7 @@ from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.predicates import Query
 from remloom.retrieve.guidance import is_instruction, is_order, is_preference
-from remloom.retrieve.question.question_kinds import kind_of, without_request
+from remloom.retrieve.question import kind_of, without_request
 from remloom.testing.embedder import WordEmbedder
 
 BEGAN = datetime(2024, 3, 4, 9, tzinfo=UTC)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory, Message
-from remloom.retrieve.question.question_kinds import asks_present
+from remloom.retrieve.question import asks_present
 from remloom.testing.embedder import WordEmbedder
 
 BEGAN = datetime(2024, 3, 1, tzinfo=UTC)

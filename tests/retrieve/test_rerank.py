@@ -21,9 +21,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.llm import LLM
-from remloom.retrieve.rerankers.base import Passage
-from remloom.retrieve.rerankers.cross_encoder import CrossEncoder
-from remloom.retrieve.rerankers.llm import ModelReranker
+from remloom.retrieve.rerankers import CrossEncoder, ModelReranker, Passage
 from remloom.testing import ScriptedModel
 from waiting import PATIENCE
 

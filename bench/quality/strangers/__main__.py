@@ -35,7 +35,7 @@ from remloom.profile.extract.scan import Extracted, FoundClaim
 from remloom.profile.slots.registry import registry
 from remloom.reader.check.citations import Basis, doubts
 from remloom.retrieve.guidance import is_instruction, is_preference
-from remloom.retrieve.question.question_kinds import decided
+from remloom.retrieve.question import decided
 from remloom.settings import Settings
 
 FOLDER = Path(__file__).parent

@@ -109,7 +109,6 @@ class Engine:
 
     @property
     def tenant(self) -> str:
-        """The tenant's name."""
         return self.settings.tenant
 
     # -- embedding ---------------------------------------------------------------------------------
@@ -148,7 +147,6 @@ class Engine:
 
     @property
     def token_encoder_name(self) -> str:
-        """The token encoder's name; "" when there is none."""
         return self.token_encoder.name if self.token_encoder is not None else ""
 
     @_loaded_once
@@ -217,7 +215,6 @@ class Engine:
 
     @property
     def embeds(self) -> bool:
-        """Whether texts get vectors or token vectors."""
         return self.embedder is not None or self.token_encoder is not None
 
     def has_waiting(self) -> bool:
@@ -366,14 +363,12 @@ class Engine:
 
     @property
     def llm(self) -> LLM | None:
-        """The language model, opened if it was not yet; None when none is set."""
         if self._model_setting is None and not self.settings.llm_model:
             return None
         return self.required_llm
 
     @property
     def may_call_model(self) -> bool:
-        """Whether a model is set, and calls are not switched off."""
         from ..settings import calls_forbidden
 
         is_set = self._model_setting is not None or bool(self.settings.llm_model)

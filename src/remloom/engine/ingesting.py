@@ -235,7 +235,6 @@ class Ingesting:
 
     @cached_property
     def _extractor(self) -> Extractor:
-        """The finder of names in texts, which the setting `names` chooses."""
         from ..ingest.names.rules import CapitalizedNames
 
         if self._engine.settings.names == "rules":

@@ -116,6 +116,8 @@ class RecordView(Struct, frozen=True, kw_only=True):
 
 def trace(store: Store, id: str) -> Lineage:
     """Trace a record back to what was read; see `Memory.history`."""
+    from ..store.history import list_changes
+
     origin = store.records.get(None, check_text(id, "an id"))
     if origin is None:
         raise NotFoundError(f"no record has the id {id!r}", id=id)
@@ -130,8 +132,10 @@ def trace(store: Store, id: str) -> Lineage:
         entries[record.id] = entry
         parents = (store.records.get(None, parent) for parent in entry.parents)
         queue.extend((parent, depth + 1) for parent in parents if parent is not None)
-    changes = _changes(store, origin) if isinstance(origin, Entity) else []
-    return Lineage(entries=list(entries.values()), changes=changes)
+    changes = list_changes(store, origin) if isinstance(origin, Entity) else []
+    return Lineage(
+        entries=list(entries.values()), changes=[EntityChange(**change) for change in changes]
+    )
 
 
 def _entry(store: Store, record: Record, depth: int) -> LineageEntry:
@@ -146,12 +150,6 @@ def _entry(store: Store, record: Record, depth: int) -> LineageEntry:
         updated_at=record.updated_at,
         parents=store.records.parents(record.id),
     )
-
-
-def _changes(store: Store, entity: Entity) -> list[EntityChange]:
-    from ..store.history import list_changes
-
-    return [EntityChange(**change) for change in list_changes(store, entity)]
 
 
 def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO
 
 from ..errors import ConflictError
@@ -20,7 +21,7 @@ def create_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         ReadOnlyStoreError, StoreFullError, StoreError: it cannot be written.
     """
     try:
-        with open(path, "xb", opener=_open_private) as stream:
+        with open(path, "xb", opener=partial(os.open, mode=0o600)) as stream:
             yield stream
     except FileExistsError:
         raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
@@ -33,7 +34,3 @@ def create_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 error, f"{os.fspath(path)} cannot be written", "choose a folder you may write"
             ) from error
         raise
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

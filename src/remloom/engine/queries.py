@@ -115,8 +115,8 @@ class Queries:
 
         from ..ask.agent import Asker
         from ..llm import Budget
-        from ..retrieve.question.names import names_in
-        from ..retrieve.question.question import checked
+        from ..retrieve.names import names_in
+        from ..retrieve.question import checked
 
         question = checked(question)
         now = now or datetime.now(UTC)

@@ -1,26 +1,25 @@
-"""Recall with what the engine has: its embedder, and rerankers loaded by their names."""
+"""Recall with what the engine has: its embedder, its language model, rerankers by their names."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import UnknownNameError
 from ..model import Recall
-from .arguments import check_kind
 from .engine import Engine
 
 if TYPE_CHECKING:
+    from ..llm import LLM
     from ..retrieve import Recaller, Reranker
     from ..retrieve.options import RecallChanges, RecallOptions
-    from ..retrieve.question.question import Paraphrase
     from .hooks import Preferences
 
 
-CONTEXT_TOKENS = 1500  # budget of a context
-CONTEXT_HITS = 20  # hits of a context, at most
+_MOST_PARAPHRASES = 3
+_LONGEST_PARAPHRASE = 300  # characters
 
 
 class Recalling:
@@ -35,7 +34,9 @@ class Recalling:
         self, question: str, options: RecallOptions | None, changes: RecallChanges
     ) -> Recall:
         """Recall; see `Memory.recall`."""
-        return self._recall(question, self._options(options, changes), self._preferences())
+        from ..retrieve.options import with_changes
+
+        return self._recall(question, with_changes(options, changes), self._preferences())
 
     def _preferences(self) -> Preferences | None:
         preferences = self._engine.hooks.preferences
@@ -48,35 +49,19 @@ class Recalling:
             likes = preferences.preferences(question, options.purpose)
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
-        paraphrase = self._paraphraser() if options.expand else None
+        reword = partial(paraphrase, self._engine.required_llm) if options.expand else None
         return self._engine.ask(
             lambda: self._open_recaller().recall(
-                question, options, reranker=reranker, paraphrase=paraphrase
+                question, options, reranker=reranker, paraphrase=reword
             )
         )
 
-    def _options(self, options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
-        """The options, given as a value, as keywords, or both."""
-        from ..retrieve.options import RecallOptions
-
-        for name in changes:
-            if name not in RecallOptions.__struct_fields__:
-                raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
-        if options is None:
-            return RecallOptions(**changes)
-        return replace(check_kind(options, RecallOptions), **changes)
-
     def context(self, question: str, options: RecallOptions | None, changes: RecallChanges) -> str:
         """Recall as text for a prompt; see `Memory.context`."""
-        from ..retrieve.options import RecallOptions
+        from ..retrieve.options import for_context
         from ..retrieve.prompt_context import count_tokens, text_of
 
-        if options is None:
-            changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
-        elif check_kind(options, RecallOptions).budget_tokens is None:
-            # options made for `recall` have no budget, and a prompt always needs one
-            changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
-        options = self._options(options, changes)
+        options = for_context(options, changes)
         preferences = self._preferences()
         if not options.profile or preferences is None:
             return text_of(self._recall(question, options, preferences))
@@ -108,12 +93,6 @@ class Recalling:
             )
         return self._recallers[name]
 
-    def _paraphraser(self) -> Paraphrase:
-        """Return what asks the language model for paraphrases."""
-        from ..retrieve.paraphrases import paraphrase
-
-        return partial(paraphrase, self._engine.required_llm)
-
     def _load_reranker(self, reranker: Reranker | str | None) -> Reranker | None:
         """Give the reranker itself: by default that of the settings; by name it is loaded once."""
         name = self._engine.settings.reranker if reranker is None else reranker
@@ -122,7 +101,7 @@ class Recalling:
         if name == "none":
             return None
         if name not in self._rerankers:
-            from ..retrieve.rerankers.load import load_reranker
+            from ..retrieve.rerankers import load_reranker
 
             engine = self._engine
             # binds the engine alone: a reference to `self` would be a cycle
@@ -130,3 +109,24 @@ class Recalling:
                 name, engine.settings, lambda: engine.required_llm
             )
         return self._rerankers[name]
+
+
+class Paraphrased(Struct, frozen=True):
+    """Other ways to ask the same."""
+
+    questions: list[str]
+
+
+def paraphrase(llm: LLM, question: str) -> list[str]:
+    """Ask the model, in one call, for other ways to ask a question; at most three.
+
+    Source: seed 2, "Query expansion".
+
+    Raises:
+        ModelError: the model cannot be asked, or does not reply as it should.
+    """
+    from ..llm.prompts import Quote
+
+    reply = llm.ask("expand", {"question": Quote(question, trust="told")}, returns=Paraphrased)
+    texts = (" ".join(text.split())[:_LONGEST_PARAPHRASE] for text in reply.questions)
+    return [text for text in dict.fromkeys(texts) if text and text != question][:_MOST_PARAPHRASES]

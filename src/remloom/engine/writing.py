@@ -272,11 +272,9 @@ class Writing:
         return receipt
 
     def _rebuild(self, reads: Reads, items: Sequence[Record | Edge]) -> Batch:
-        """Build the batch of what is remade, from what a transaction reads."""
         return self.build(items, reads=reads)
 
     def _remakes(self) -> tuple[Remake, ...]:
-        """Give what remakes texts that were made of records which go."""
         from ..ingest.remake import remake
 
         return remake, *self._engine.hooks.on_forgotten
@@ -327,7 +325,6 @@ def _aliases_after(entity: Entity, name: str) -> tuple[str, ...]:
 
 
 def _preconditions(expected: Mapping[str, datetime | None] | None) -> Preconditions | None:
-    """Say as preconditions of a batch how records are expected to be."""
     if expected is None:
         return None
     for id, at in expected.items():

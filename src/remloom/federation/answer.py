@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from ..model import Hit, RecallHit
-from ..retrieve.fusion import rrf
 from ..tenancy.grants import Use
 
 
@@ -84,18 +83,15 @@ class FederatedAnswer(Struct, frozen=True, kw_only=True):
 def merge_by_rank(
     lists: Mapping[str, Sequence[Hit]], limit: int | None = None
 ) -> list[FederatedHit]:
-    """Merge lists by reciprocal rank; of one rank the higher score goes first, then by tenant.
+    """Merge lists by rank; of one rank the higher score goes first, then by tenant.
 
     >>> merge_by_rank({})
     []
     """
-    ranked: list[tuple[float, float, str, FederatedHit]] = []
-    for tenant in sorted(lists):
-        hits = lists[tenant]
-        ranks = {str(rank): -float(rank) for rank in range(len(hits))}
-        weights = rrf(ranks)
-        for rank, hit in enumerate(hits):
-            one = FederatedHit.of(hit, tenant)
-            ranked.append((-weights[str(rank)], -hit.score, tenant, one))
+    ranked = [
+        (rank, -hit.score, tenant, hit)
+        for tenant, hits in lists.items()
+        for rank, hit in enumerate(hits)
+    ]
     ranked.sort(key=lambda entry: entry[:3])
-    return [hit for *_, hit in ranked][:limit]
+    return [FederatedHit.of(hit, tenant) for _, _, tenant, hit in ranked[:limit]]

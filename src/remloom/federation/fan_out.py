@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..engine.queries import parse_condition
 from ..errors import (
@@ -28,12 +31,15 @@ from ..errors import (
 from ..model import Hit
 from ..predicates import All, Or, Predicate
 from ..store.contract import Store
+from ..store.tenants.backends import backend_for
 from ..tenancy.audit import AuditEntry, AuditLog
 from ..tenancy.grants import Grant, Grants, Use, stored_grants
 from .answer import ReceivedGrant
 from .granted import GrantedStore
-from .grantors import OpenStore
 from .query_vectors import NotYet
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 _THREADS = 8  # tenants that are asked at the same time
 _MOST_RECORDS = 50  # ids of one entry of an audit log
@@ -49,6 +55,8 @@ class TenantAnswer(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+# gives the store of a tenant, open as long as it is used; any thread may call it
+OpenStore = Callable[[str], AbstractContextManager[Store]]
 # what is asked of a tenant: of what it granted, and (to know its vectors) of its store
 Work = Callable[[GrantedStore, Store], TenantAnswer]
 
@@ -63,6 +71,70 @@ class TenantAnswers(Struct, frozen=True, kw_only=True):
 
 class _Refused(Exception):
     """A tenant may not be asked this; the text says why."""
+
+
+class Grantors:
+    """The stores of those who granted something: each opened when it is first asked, and kept."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stores: dict[str, Store] = {}
+        self._turns: dict[str, Lock] = {}  # of who opens a tenant
+        self._is_closed = False
+        self._lock = Lock()  # guards all of these
+
+    @contextmanager
+    def opened(self, tenant: str) -> Iterator[Store]:
+        """Give the store of a tenant.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+            StoreError: it cannot be opened, or this was closed.
+        """
+        store = self._store(tenant)
+        try:
+            yield store
+        except StoreClosedError:
+            # it was deleted, and the next caller finds what stands there now
+            with self._lock:
+                if self._stores.get(tenant) is store:
+                    del self._stores[tenant]
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Close them all."""
+        with self._lock:
+            self._is_closed = True
+            stores = list(self._stores.values())
+            self._stores.clear()
+        with ExitStack() as closing:
+            for store in stores:
+                closing.callback(store.close)
+
+    def _store(self, tenant: str) -> Store:
+        with self._lock:
+            turn = self._turns.setdefault(tenant, Lock())
+        # one that is slow to open holds up nobody who asks another
+        with turn:
+            with self._lock:
+                self._check_open()
+                if tenant in self._stores:
+                    return self._stores[tenant]
+            settings = replace(self._settings, tenant=tenant)
+            store = backend_for(settings).open(settings, create=False)
+            with ExitStack() as closing:
+                closing.callback(store.close)
+                with self._lock:
+                    # one that was opened meanwhile, nobody would close
+                    self._check_open()
+                    self._stores[tenant] = store
+                closing.pop_all()
+            return store
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosedError("the federation is closed", remedy="open it again")
 
 
 class FanOut:

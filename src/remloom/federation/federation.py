@@ -22,7 +22,6 @@ from ..embed import (
 from ..embed.bundled.sentence_embedder import model_card_of
 from ..embed.model_card import ModelCard
 from ..engine.queries import parse_condition
-from ..engine.recall import CONTEXT_HITS, CONTEXT_TOKENS
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
 from ..model import LookupReport, Recall
 from ..predicates import Predicate
@@ -31,7 +30,7 @@ from ..query.executor import Executor
 from ..query.late_interaction import LateInteraction
 from ..query.statements import Lookup, Search, TextSearch
 from ..retrieve import Recaller
-from ..retrieve.options import RecallOptions
+from ..retrieve.options import RecallOptions, for_context, with_changes
 from ..retrieve.prompt_context import text_of, within_budget
 from ..retrieve.recall import PARTS
 from ..settings import DEFAULT_EMBEDDER, Settings
@@ -42,10 +41,9 @@ from ..store.specs import SearchSpec
 from ..store.tenants.home import tenant_name
 from ..tenancy.grants import Grants
 from .answer import FederatedAnswer, ReceivedGrant, merge_by_rank
-from .fan_out import FanOut, TenantAnswer, TenantAnswers
+from .fan_out import FanOut, Grantors, OpenStore, TenantAnswer, TenantAnswers
 from .granted import GrantedStore
-from .grantors import Grantors, OpenStore
-from .query_vectors import QueryTokens, QueryVectors
+from .query_vectors import QueryVectors, begin_once
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
@@ -276,18 +274,19 @@ class Federation:
         The options are those of `Memory.recall`, but for `profile`, `purpose`, `expand`, `rerank`
         and `explain`, which are of one's own memory. Each tenant abstains for itself.
         """
-        options = _checked(options, changes)
+        options = with_changes(options, changes)
+        _check_options(options)
         deadline = self._one_deadline()
         vectors = QueryVectors(self._embedder, deadline)
         encoder = self._token_encoder()
-        once = QueryTokens(encoder) if encoder is not None else None
+        begin = begin_once(encoder) if encoder is not None else None
         own = replace(options, budget_tokens=None)
 
         def work(view: GrantedStore, store: Store) -> TenantAnswer:
             granted = _as_store(view)
             late = None
-            if encoder is not None and once is not None:
-                late = LateInteraction(granted, encoder, is_requested=False, begin=once.begin)
+            if encoder is not None:
+                late = LateInteraction(granted, encoder, is_requested=False, begin=begin)
             recaller = Recaller(
                 granted, vectors.for_store(store), self._card(store), late, deadline=deadline
             )
@@ -312,11 +311,7 @@ class Federation:
     ) -> str:
         """Recall as text for a prompt: quoted passages, each with its tenant and source; by default
         at most 20 in 1500 tokens. Who did not answer is said at the end."""
-        if options is None:
-            changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
-        elif options.budget_tokens is None:
-            changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
-        answer = self.recall(question, options, **changes)
+        answer = self.recall(question, for_context(options, changes))
         recall = Recall(question=question, hits=list(answer.hits), reason=answer.reason)
         silent = [f"{tenant} ({why})" for tenant, why in answer.unanswered.items()]
         return text_of(recall) + (f"Not answered: {'; '.join(silent)}.\n" if silent else "")
@@ -359,11 +354,7 @@ def _as_store(view: GrantedStore) -> Store:
     return cast("Store", view)
 
 
-def _checked(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
-    for name in changes:
-        if name not in RecallOptions.__struct_fields__:
-            raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
-    options = RecallOptions(**changes) if options is None else replace(options, **changes)
+def _check_options(options: RecallOptions) -> None:
     for name in OWN_OPTIONS:
         if getattr(options, name) not in (None, False, "", "none"):
             raise InvalidInputError(
@@ -374,4 +365,3 @@ def _checked(options: RecallOptions | None, changes: RecallChanges) -> RecallOpt
             raise UnknownNameError("part", str(part), PARTS)
     if options.vector is not None:
         to_vector(options.vector, what="the query")
-    return options

@@ -220,7 +220,6 @@ class _TokenVectors:
 
 
 def _goes_by(record: Record, key: str) -> bool:
-    """Whether a key is of a name of the record's own."""
     return any(labels.key(name) == key for name in names_of(record) if name.strip())
 
 

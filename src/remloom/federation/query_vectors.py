@@ -12,7 +12,8 @@ from ..deadline import Deadline
 from ..embed.answers import ask, question_tokens, question_vector
 from ..embed.contract import Embedder, TokenEncoder
 from ..errors import EmbedderMismatchError, RemloomError
-from ..retrieve.question.question import Embed
+from ..query.late_interaction import BeginTokens
+from ..retrieve.question import Embed
 from ..store.contract import Store
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class _Answer:
         self._is_there.set()
 
 
-class _Asked:
+class _SharedAnswers:
     """What a model is asked: each text once, for all that wait for it."""
 
     def __init__(self) -> None:
@@ -102,7 +103,7 @@ class QueryVectors:
     ) -> None:
         self._embedder = embedder
         self._deadline = deadline
-        self._asked = _Asked()
+        self._answers = _SharedAnswers()
 
     def for_store(self, store: Store) -> Embed:
         """Return what embeds a text for a store: None where it has no vectors, or there is no
@@ -128,7 +129,7 @@ class QueryVectors:
         def embed(text: str, deadline: Deadline | None = None, /) -> Any:
             by = deadline or self._deadline()
             make = partial(question_vector, asked, text)
-            vector = self._asked.answer(asked, text, make, by).get()
+            vector = self._answers.answer(asked, text, make, by).get()
             if len(vector) != dims:
                 raise EmbedderMismatchError(
                     f"its vectors have {dims} dimensions, that of the question {len(vector)}",
@@ -141,15 +142,12 @@ class QueryVectors:
         return embed
 
 
-class QueryTokens:
-    """Encodes the texts of one question."""
+def begin_once(encoder: TokenEncoder) -> BeginTokens:
+    """Return what begins to encode a text for all who ask, and gives what waits for its vectors."""
+    asked = _SharedAnswers()
 
-    def __init__(self, encoder: TokenEncoder) -> None:
-        self._encoder = encoder
-        self._asked = _Asked()
-
-    def begin(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
-        """Begin to encode a text; what is returned waits for its token vectors."""
-        encoder = self._encoder
+    def begin(text: str, deadline: Deadline) -> Callable[[], Floats]:
         make = partial(question_tokens, encoder, text)
-        return self._asked.answer(encoder, text, make, deadline).get
+        return asked.answer(encoder, text, make, deadline).get
+
+    return begin

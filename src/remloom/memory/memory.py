@@ -58,6 +58,14 @@ if TYPE_CHECKING:
     from ..reader.reader import Reader
     from ..retrieve.options import RecallChanges, RecallOptions
 
+# the nouns whose methods jobs call, by kind of job; of other kinds the method is of `Memory`
+_JOB_OWNERS = {
+    **dict.fromkeys(("moments", "affinity", "consolidate"), "dreams"),
+    **dict.fromkeys(("observe", "normalise"), "profile"),
+    **dict.fromkeys(("reembed", "sweep"), "admin"),
+    **dict.fromkeys(("sync", "discover"), "schemas"),
+}
+
 
 class Memory:
     """A tenant's memory, opened. Use it as a context manager; any thread may call any method.
@@ -122,9 +130,11 @@ class Memory:
             CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see
                 `remloom.errors`.
         """
-        _check_embedder(embedder)
-        _check_token_encoder(token_encoder)
-        _check_model(llm)
+        _check_provider(embedder, "embed_query", "an embedder", "'minilm', or an Embedder")
+        _check_provider(
+            token_encoder, "encode_query", "a token encoder", "'colbert', or a TokenEncoder"
+        )
+        _check_provider(llm, "complete", "a language model", "'local:smollm2', or a Model")
         options = {
             "home": os.fspath(home_or_url) if home_or_url is not None else None,
             "tenant": tenant,
@@ -211,21 +221,9 @@ class Memory:
         return Admin(self._engine, self._writing)
 
     def _job_method(self, kind: str) -> Callable[..., Any]:
-        """Give the method that a kind of job calls."""
-        if kind in ("moments", "affinity", "consolidate"):
-            owner: object = self.dreams
-        elif kind in ("observe", "normalise"):
-            owner = self.profile
-        elif kind in ("reembed", "sweep"):
-            owner = self.admin
-        elif kind == "sync":
-            owner = self.schemas
-        elif kind == "discover":
-            # by the name of a source: a job keeps no address
-            return self.schemas.rediscover
-        else:
-            owner = self
-        method: Callable[..., Any] = getattr(owner, kind)
+        owner: object = getattr(self, _JOB_OWNERS[kind]) if kind in _JOB_OWNERS else self
+        # by the name of a source: a job keeps no address
+        method: Callable[..., Any] = getattr(owner, "rediscover" if kind == "discover" else kind)
         return method
 
     # -- writing -----------------------------------------------------------------------------------
@@ -918,28 +916,9 @@ class Memory:
         )
 
 
-def _check_embedder(embedder: object) -> None:
-    if embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed_query"):
-        return
-    raise InvalidInputError(
-        f"a {type(embedder).__name__} is not an embedder",
-        remedy="give a name such as 'minilm', or an Embedder",
-    )
-
-
-def _check_token_encoder(encoder: object) -> None:
-    if encoder is None or isinstance(encoder, str) or hasattr(encoder, "encode_query"):
-        return
-    raise InvalidInputError(
-        f"a {type(encoder).__name__} is not a token encoder",
-        remedy="give a name such as 'colbert', or a TokenEncoder",
-    )
-
-
-def _check_model(llm: object) -> None:
-    if llm is None or isinstance(llm, str) or hasattr(llm, "complete"):
-        return
-    raise InvalidInputError(
-        f"a {type(llm).__name__} is not a language model",
-        remedy="give a name such as 'local:smollm2', or a Model",
-    )
+def _check_provider(value: object, method: str, what: str, examples: str) -> None:
+    """Refuse what is neither a name nor has the method of what is wanted."""
+    if value is not None and not isinstance(value, str) and not hasattr(value, method):
+        raise InvalidInputError(
+            f"a {type(value).__name__} is not {what}", remedy=f"give a name such as {examples}"
+        )

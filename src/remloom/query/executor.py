@@ -346,7 +346,6 @@ class Executor:
 
 
 def _scores(matches: Sequence[Match]) -> dict[str, float]:
-    """The scores of matches brought to 0..1, by id."""
     scores = {match.record.id: match.score for match in matches}
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     return {id: (score - low) / (high - low or 1.0) for id, score in scores.items()}

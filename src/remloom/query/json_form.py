@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InvalidInputError, UnknownNameError
-from ..predicates import Predicate
 from .parser import parse, parse_where
 from .render import render_condition
 from .statements import (
@@ -25,50 +24,33 @@ from .statements import (
     Traverse,
 )
 
-# parameter -> field of the value, for each kind of query
-_PARAMETERS: dict[str, dict[str, str]] = {
-    "lookup": {"key": "labels", "label": "labels", "labels": "labels"},
-    "fuzzy": {
-        "query_text": "text",
-        "text": "text",
-        "type": "type",
-        "threshold": "threshold",
-        "limit": "limit",
-    },
-    "search": {
-        "query_text": "text",
-        "text": "text",
-        "table_name": "schema",
-        "schema": "schema",
-        "where_clause": "where",
-        "where": "where",
-        "min_score": "min_score",
-        "mode": "mode",
-        "limit": "limit",
-    },
-    "sql": {
-        "query": "text",
-        "sql": "text",
-        "table_name": "table",
-        "schema": "table",
-        "where_clause": "where",
-        "where": "where",
-        "order_by": "order_by",
-        "limit": "limit",
-    },
-    "traverse": {
-        "initial_query": "initial_query",
-        "edge_types": "edge_types",
-        "max_depth": "max_depth",
-        "depth": "max_depth",
-        "direction": "direction",
-        "breadth": "breadth",
-        "order_by": "order_by",
-        "limit": "limit",
-        "plan_memo": "plan_memo",
-        "strategy": "strategy",
-        "edge_type": "edge_types",
-    },
+# of each kind of query
+_PARAMETERS = {
+    "lookup": ("key", "label", "labels"),
+    "fuzzy": ("query_text", "text", "type", "threshold", "limit"),
+    "search": (
+        "query_text", "text", "table_name", "schema", "where_clause", "where", "min_score", "mode",
+        "limit",
+    ),
+    "sql": (
+        "query", "sql", "table_name", "schema", "where_clause", "where", "order_by", "limit",
+    ),
+    "traverse": (
+        "initial_query", "edge_types", "max_depth", "depth", "direction", "breadth", "order_by",
+        "limit", "plan_memo", "strategy", "edge_type",
+    ),
+}  # fmt: skip
+# parameter -> field of the value, where its name is another
+_FIELDS = {
+    "key": "labels",
+    "label": "labels",
+    "query_text": "text",
+    "query": "text",
+    "sql": "text",
+    "table_name": "schema",
+    "where_clause": "where",
+    "depth": "max_depth",
+    "edge_type": "edge_types",
 }
 # in capitals: "search party" is a label
 _STATEMENT = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")
@@ -88,8 +70,8 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
         UnknownNameError: the query type or a parameter does not exist.
         InvalidInputError: a parameter is missing or has a value it cannot have.
 
-    >>> given = {"initial_query": "sarah chen", "edge_types": ["manages"], "max_depth": 1}
-    >>> query = from_parameters("traverse", given)
+    >>> parameters = {"initial_query": "sarah chen", "edge_types": ["manages"], "max_depth": 1}
+    >>> query = from_parameters("traverse", parameters)
     >>> query.start, query.edge_types, query.max_depth
     (Lookup(labels=('sarah chen',)), ('manages',), 1)
     """
@@ -108,7 +90,8 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
             return Fuzzy(_pop_required(kind, fields, "text", "query_text"), **fields)
         case "search":
             if "where" in fields:
-                fields["where"] = _read_where(fields["where"])
+                where = fields["where"]
+                fields["where"] = parse_where(where) if isinstance(where, str) else where
             return Search(_pop_required(kind, fields, "text", "query_text"), **fields)
         case "sql":
             return _read_sql(fields)
@@ -126,32 +109,22 @@ def _read_fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         # null is how models leave a parameter out
         if value is None:
             continue
-        if known[name] in fields:
+        field = _FIELDS.get(name, name)
+        if field in fields:
             raise InvalidInputError(
                 f"{name!r} is given twice, under two names", remedy="give it once"
             )
-        fields[known[name]] = value
+        fields[field] = value
     return fields
 
 
-def _pop_required(
-    kind: str,
-    fields: dict[str, Any],
-    field: str,
-    parameter: str,
-) -> Any:
+def _pop_required(kind: str, fields: dict[str, Any], field: str, parameter: str) -> Any:
     if field not in fields:
         raise InvalidInputError(f"{kind} needs the parameter {parameter!r}")
     return fields.pop(field)
 
 
-# What is not of a right type is left to the value to refuse.
-
-
-def _read_where(value: Any) -> Predicate:
-    return parse_where(value) if isinstance(value, str) else value
-
-
+# what is not of a right type is left to the value to refuse
 def _read_start(value: Any) -> Start:
     if isinstance(value, Mapping):
         if set(value) != {"query_type", "parameters"}:
@@ -172,7 +145,7 @@ def _read_sql(fields: dict[str, Any]) -> Sql:
                 "sql takes either a query, or a table_name with its conditions, not both"
             )
         return Sql(fields["text"])
-    text = f"SELECT * FROM {_pop_required('sql', fields, 'table', 'table_name')}"
+    text = f"SELECT * FROM {_pop_required('sql', fields, 'schema', 'table_name')}"
     for field, keyword in (("where", "WHERE"), ("order_by", "ORDER BY"), ("limit", "LIMIT")):
         if field in fields:
             text += f" {keyword} {fields[field]}"

@@ -40,7 +40,6 @@ class Resolution(Struct, frozen=True):
 
     @property
     def summary(self) -> ResolvedLabel:
-        """The resolution as an answer shows it."""
         return ResolvedLabel(self.label, self.record.name, self.how)
 
 

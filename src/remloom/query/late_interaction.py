@@ -79,7 +79,6 @@ class LateInteraction:
 
     @property
     def model(self) -> str:
-        """The name of the token encoder."""
         return self._encoder.name
 
     def knows_language_of(self, text: str) -> bool:

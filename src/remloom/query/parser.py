@@ -11,7 +11,6 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidInputError, QuerySyntaxError
 from ..predicates import Predicate
 from ..sql.bounds import tokenize
-from .statements import Plan, Sql, Statement
+from .statements import Sql, Statement
 from .syntax_errors import fault_error, unexpected_error
 from .transformer import (
     EXAMPLES,
     Parsed,
     PendingSelect,
-    QueryClause,
     StatementTail,
     SyntaxFault,
     Transformer,
@@ -106,12 +104,15 @@ def _parse_by_grammar(text: str) -> Statement:
     query, as_of = parsed.query, parsed.as_of
     # SELECT took all the rest of the text: cut it, and read what follows
     if isinstance(query, PendingSelect):
-        starts_walk = query.build_walk is not None
-        sql, end = cut_sql(text, query.position, starts_walk=starts_walk)
-        rule = "after_start" if starts_walk else "after_select"
+        build_walk = query.build_walk
+        sql, end = cut_sql(text, query.position, starts_walk=build_walk is not None)
+        rule = "after_select" if build_walk is None else "after_start"
         tail: StatementTail = _run_grammar(text, text[end:], end, rule)
         as_of = tail.as_of
-        query = _complete_select(query, Sql(sql), tail.clauses, text, end)
+        try:
+            query = Sql(sql) if build_walk is None else build_walk(Sql(sql), tail.clauses)
+        except SyntaxFault as fault:
+            raise fault_error(text, fault, end) from None
     # what takes no AS OF is known by the value alone
     try:
         return Statement(query, explain=parsed.explain, as_of=as_of.value if as_of else None)
@@ -125,28 +126,7 @@ def _parse_by_grammar(text: str) -> Statement:
         ) from None
 
 
-def _complete_select(
-    select: PendingSelect,
-    sql: Sql,
-    clauses: Sequence[QueryClause],
-    statement: str,
-    offset: int,
-) -> Plan:
-    """The query, now that its SQL and the clauses behind it are known."""
-    if select.build_walk is None:
-        return sql
-    try:
-        return select.build_walk(sql, clauses)
-    except SyntaxFault as fault:
-        raise fault_error(statement, fault, offset) from None
-
-
-def _run_grammar(
-    statement: str,
-    text: str,
-    offset: int,
-    rule: str,
-) -> Any:
+def _run_grammar(statement: str, text: str, offset: int, rule: str) -> Any:
     """Parse `text`, which stands at `offset` of the statement, by one rule of the grammar."""
     from lark.exceptions import UnexpectedInput
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from datetime import date
-from functools import singledispatch
 from typing import Any, Literal
 
 from .. import predicates
 from ..errors import InvalidInputError
 from ..predicates import Predicate
+from .conditions import COMPARISONS, TEXT_TESTS
 from .statements import (
     DEFAULT_ORDER,
     KEYWORDS,
@@ -30,17 +30,9 @@ _PLAIN_STEP = re.compile(r"\w+")
 # What a condition may begin with besides a field.
 _RESERVED = frozenset({"not", "true", "false"})
 
+# of several spellings the first
 _OPERATORS: dict[type[Any], str] = {
-    predicates.Eq: "=",
-    predicates.Ne: "!=",
-    predicates.Lt: "<",
-    predicates.Lte: "<=",
-    predicates.Gt: ">",
-    predicates.Gte: ">=",
-    predicates.Contains: "CONTAINS",
-    predicates.StartsWith: "STARTS WITH",
-    predicates.EndsWith: "ENDS WITH",
-    predicates.Matches: "MATCHES",
+    kind: operator for operator, kind in reversed((COMPARISONS | TEXT_TESTS).items())
 }
 
 
@@ -74,34 +66,33 @@ def render_or_empty(value: Plan | Statement) -> str:
     return render(value)
 
 
-@singledispatch
 def _render(value: Plan | Statement) -> str:
+    # what is False is a default, and left out
+    match value:
+        case Statement():
+            explain = "EXPLAIN " if value.explain else ""
+            as_of = f" AS OF {quote(value.as_of.isoformat())}" if value.as_of else ""
+            return f"{explain}{render(value.query)}{as_of}"
+        case Fuzzy():
+            return _join(
+                f"FUZZY {quote(value.text)}",
+                value.type is not None and f"TYPE {_render_name(value.type or '')}",
+                value.threshold != 0.5 and f"THRESHOLD {value.threshold!r}",
+                value.limit != 5 and f"LIMIT {value.limit}",
+            )
+        case Search():
+            return _render_search(value)
+        case Sql():
+            return value.text
+        case Traverse():
+            return _render_traverse(value)
     raise InvalidInputError(
         f"{type(value).__name__} cannot be written in a statement",
         remedy="run it as a value",
     )
 
 
-@_render.register(Statement)
-def _(value: Statement) -> str:
-    explain = "EXPLAIN " if value.explain else ""
-    as_of = f" AS OF {quote(value.as_of.isoformat())}" if value.as_of else ""
-    return f"{explain}{render(value.query)}{as_of}"
-
-
-@_render.register(Fuzzy)
-def _(value: Fuzzy) -> str:
-    # what is False is a default, and left out
-    return _join(
-        f"FUZZY {quote(value.text)}",
-        value.type is not None and f"TYPE {_render_name(value.type or '')}",
-        value.threshold != 0.5 and f"THRESHOLD {value.threshold!r}",
-        value.limit != 5 and f"LIMIT {value.limit}",
-    )
-
-
-@_render.register(Search)
-def _(value: Search) -> str:
+def _render_search(value: Search) -> str:
     if value.vector is not None:
         raise InvalidInputError(
             "a search by vector cannot be written in a statement", remedy="run it as a value"
@@ -116,13 +107,7 @@ def _(value: Search) -> str:
     )
 
 
-@_render.register(Sql)
-def _(value: Sql) -> str:
-    return value.text
-
-
-@_render.register(Traverse)
-def _(value: Traverse) -> str:
+def _render_traverse(value: Traverse) -> str:
     start = render(value.start)
     return _join(
         "TRAVERSE",
@@ -162,7 +147,6 @@ def _join(*parts: str | Literal[False]) -> str:
 # -- conditions ------------------------------------------------------------------------------------
 
 
-@singledispatch
 def render_condition(predicate: Predicate) -> str:
     """The canonical text of a predicate, as it stands after WHERE.
 
@@ -173,6 +157,23 @@ def render_condition(predicate: Predicate) -> str:
     >>> render_condition(Not(Or((Eq("type", "it's"), Exists("properties.two words")))))
     "NOT (type = 'it''s' OR properties->>'two words' IS NOT NULL)"
     """
+    match predicate:
+        case predicates.All():
+            return "TRUE"
+        case predicates.And():
+            return " AND ".join(map(_render_operand, predicate.predicates)) or "TRUE"
+        case predicates.Or():
+            return " OR ".join(map(_render_operand, predicate.predicates)) or "FALSE"
+        case predicates.Not():
+            return f"NOT {_render_operand(predicate.predicate)}"
+        case predicates.Exists():
+            return f"{_render_field(predicate.field)} IS NOT NULL"
+        case predicates.NotExists():
+            return f"{_render_field(predicate.field)} IS NULL"
+        case predicates.In() | predicates.NotIn():
+            word = "IN" if isinstance(predicate, predicates.In) else "NOT IN"
+            values = ", ".join(map(_render_value, predicate.value))
+            return f"{_render_field(predicate.field)} {word} ({values})"
     operator = _OPERATORS.get(type(predicate))
     if operator is None:
         raise InvalidInputError(
@@ -181,44 +182,6 @@ def render_condition(predicate: Predicate) -> str:
         )
     comparison: Any = predicate
     return f"{_render_field(comparison.field)} {operator} {_render_value(comparison.value)}"
-
-
-@render_condition.register(predicates.All)
-def _(_: predicates.All) -> str:
-    return "TRUE"
-
-
-@render_condition.register(predicates.And)
-def _(predicate: predicates.And) -> str:
-    return " AND ".join(map(_render_operand, predicate.predicates)) or "TRUE"
-
-
-@render_condition.register(predicates.Or)
-def _(predicate: predicates.Or) -> str:
-    return " OR ".join(map(_render_operand, predicate.predicates)) or "FALSE"
-
-
-@render_condition.register(predicates.Not)
-def _(predicate: predicates.Not) -> str:
-    return f"NOT {_render_operand(predicate.predicate)}"
-
-
-@render_condition.register(predicates.Exists)
-def _(predicate: predicates.Exists) -> str:
-    return f"{_render_field(predicate.field)} IS NOT NULL"
-
-
-@render_condition.register(predicates.NotExists)
-def _(predicate: predicates.NotExists) -> str:
-    return f"{_render_field(predicate.field)} IS NULL"
-
-
-@render_condition.register(predicates.In)
-@render_condition.register(predicates.NotIn)
-def _(predicate: predicates.In | predicates.NotIn) -> str:
-    word = "IN" if isinstance(predicate, predicates.In) else "NOT IN"
-    values = ", ".join(map(_render_value, predicate.value))
-    return f"{_render_field(predicate.field)} {word} ({values})"
 
 
 def _render_operand(predicate: Predicate) -> str:

@@ -152,7 +152,6 @@ def _quote_text(statement: str) -> str | None:
 
 
 def _expected_words(error: Any) -> list[str]:
-    """List what the grammar takes instead, in plain words, keywords first."""
     terminals: Iterable[str] = (
         getattr(error, "accepts", None) or getattr(error, "expected", None) or error.allowed
     )

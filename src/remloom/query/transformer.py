@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+
 from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import (
     All,
@@ -70,95 +72,59 @@ _Query = TypeVar("_Query", Fuzzy, Search, Traverse)
 class SyntaxFault(Exception):
     """Something the grammar allows and the dialect does not."""
 
-    def __init__(
-        self,
-        message: str,
-        position: int,
-        *expected: str,
-        example: str = "",
-    ) -> None:
+    def __init__(self, message: str, position: int, *expected: str, example: str = "") -> None:
         super().__init__(message)
         self.position = position
         self.expected = expected
         self.example = example
 
 
-class Valued:
+class Valued(Struct):
     """A part of a statement, and where it stands."""
 
-    __slots__ = ("position", "value")
-
-    def __init__(self, value: Any, position: int) -> None:
-        self.value = value
-        self.position = position
+    value: Any
+    position: int
 
 
-class QueryClause(Valued):
+class QueryClause(Struct):
     """An option: its keyword, its value, and where both stand."""
 
-    __slots__ = ("keyword", "keyword_position")
-
-    def __init__(
-        self,
-        keyword: str,
-        value: Any,
-        position: int,
-        keyword_position: int,
-    ) -> None:
-        super().__init__(value, position)
-        self.keyword = keyword
-        self.keyword_position = keyword_position
+    keyword: str
+    value: Any
+    position: int
+    keyword_position: int
 
 
-class Condition:
+class Condition(Struct):
     """A predicate, and how deep it is nested."""
 
-    __slots__ = ("depth", "predicate")
-
-    def __init__(self, predicate: Predicate, depth: int = 1) -> None:
-        self.predicate = predicate
-        self.depth = depth
+    predicate: Predicate
+    depth: int = 1
 
 
-class Parsed:
+class Parsed(Struct):
     """A statement; its query is a `PendingSelect` when it ends in a SELECT."""
 
-    __slots__ = ("as_of", "explain", "query")
-
-    def __init__(
-        self,
-        query: Any,
-        explain: bool,
-        as_of: Valued | None,
-    ) -> None:
-        self.query = query
-        self.explain = explain
-        self.as_of = as_of
+    query: Any
+    explain: bool
+    as_of: Valued | None
 
 
-class StatementTail:
+class StatementTail(Struct):
     """The clauses behind a SELECT."""
 
-    __slots__ = ("as_of", "clauses")
-
-    def __init__(self, clauses: Sequence[QueryClause], as_of: Valued | None) -> None:
-        self.clauses = clauses
-        self.as_of = as_of
+    clauses: Sequence[QueryClause]
+    as_of: Valued | None
 
 
-class PendingSelect:
+class PendingSelect(Struct):
     """A SELECT with all the text behind it, which is still to be cut.
 
     `build_walk` makes the TRAVERSE that it starts, if it does, of its SQL and the clauses behind.
     """
 
-    __slots__ = ("build_walk", "position")
-
-    def __init__(
-        self, position: int, build_walk: Callable[[Sql, Sequence[QueryClause]], Plan] | None = None
-    ) -> None:
-        self.position = position
-        self.build_walk = build_walk
+    position: int
+    build_walk: Callable[[Sql, Sequence[QueryClause]], Plan] | None = None
 
 
 class Transformer:
@@ -245,11 +211,7 @@ class Transformer:
     def label(self, children: list[Token]) -> Valued:
         return _read_words(children)
 
-    def text(self, children: list[Token]) -> Valued:
-        return _read_words(children)
-
-    def name(self, children: list[Token]) -> Valued:
-        return _read_words(children)
+    text = name = label
 
     def edges(self, children: list[Any]) -> list[str]:
         return [child.value for child in children if isinstance(child, Valued)]
@@ -377,7 +339,6 @@ def _build(
     clauses: Sequence[QueryClause],
     **arguments: Any,
 ) -> _Query:
-    """A query of its first argument and its options."""
     options = {}
     for clause in clauses:
         field = _FIELDS[clause.keyword]
@@ -450,7 +411,6 @@ _ESCAPES = {quote: re.compile(rf"""\\([\\'"])|{quote}({quote})""") for quote in 
 
 
 def _read_string(token: Token) -> Valued:
-    """The text of a string."""
     quote, body = token[0], token[1:-1]
     text = _ESCAPES[quote].sub(_unescape, body)
     return Valued(text, _start(token))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -39,6 +39,8 @@ from .traverse_start import Finder, Starts, find_starts
 _LOADED_EDGES = MAX_NODE_EDGES + 1
 _MAX_SUMMARY = 200  # edges in `edge_summary`
 _MAX_KEYS = 5  # named in `executed`
+
+_Reachable = TypeVar("_Reachable", Node, WalkStep)
 
 
 def run_traverse(finder: Finder, query: Traverse, as_of: datetime | None = None) -> Answer:
@@ -81,6 +83,7 @@ class _Traversal:
         self._store = store
         self._query = query
         self._starts = starts
+        self._start_keys = list(dict.fromkeys(filter(None, starts.keys)))
         self._as_of = as_of
         stored = stored_edge_types(store, query.edge_types)
         self._types, self._unknown_types = stored.names, stored.unknown
@@ -90,7 +93,7 @@ class _Traversal:
         start_nodes = [
             self._node(record, 0, (key or keys_of(record)[0],)) for record, key in starts
         ]
-        start_keys = list(dict.fromkeys(filter(None, self._starts.keys)))
+        start_keys = self._start_keys
         reached = _Reached()
         if self._query.max_depth and start_keys:
             reached = self._follow(start_keys)
@@ -125,7 +128,6 @@ class _Traversal:
     # -- the walk ----------------------------------------------------------------------------------
 
     def _follow(self, start_keys: Sequence[str]) -> _Reached:
-        """Walk from the start nodes, and load the nodes that LIMIT keeps."""
         limit = self._query.limit
         side, field, way = self._query.order
         if side == "edge":
@@ -142,7 +144,6 @@ class _Traversal:
     def _follow_by_edge(
         self, start_keys: Sequence[str], order: EdgeOrder
     ) -> tuple[Walk, list[Node]]:
-        """Nodes in the order of the edges that reached them."""
         limit = self._query.limit
         if self._query.strategy == "breadth-first":
             walk = self._walk(start_keys, order, limit)
@@ -191,7 +192,6 @@ class _Traversal:
         )
 
     def _load(self, steps: Sequence[WalkStep], edges: int = _LOADED_EDGES) -> list[Node]:
-        """The records at the keys reached, each once."""
         records = self._store.records.lookup(
             [step.key for step in steps], edges=edges, as_of=self._as_of, own=True
         )
@@ -222,7 +222,6 @@ class _Traversal:
         ]
 
     def _executed(self, depth: int, nodes: Sequence[Node]) -> str:
-        """The query of one depth, as the seed writes it."""
         if depth == 0:
             return render(self._query.start)
         via = f"(via {', '.join(self._query.edge_types) or 'all'} edges)"
@@ -272,7 +271,7 @@ class _Traversal:
     def _count_incoming(self) -> int:
         """Count the edges that lead to the start, `_MAX_SUMMARY` at most."""
         spec = EdgeSpec(
-            list(dict.fromkeys(filter(None, self._starts.keys))),
+            self._start_keys,
             direction="in",
             rel_types=self._types,
             limit=_MAX_SUMMARY,
@@ -298,28 +297,20 @@ def _new_keys(start_keys: list[str], by_depth: list[list[Node]]) -> list[list[st
     return new
 
 
-class _Placed(Protocol):
-    @property
-    def path(self) -> tuple[str, ...]: ...
-
-
-_T = TypeVar("_T", bound=_Placed)
-
-
-def order_depth_first(reached: Sequence[_T]) -> list[_T]:
+def order_depth_first(reached: Sequence[_Reachable]) -> list[_Reachable]:
     """Order what was reached: each branch to its end before the next, siblings as they are given.
 
     The same nodes by the same, shortest, paths as in breadth-first order: with a bound on the
     depth, a search that goes deep first would miss what lies behind a node that it reached by a
     longer way.
     """
-    children: dict[tuple[str, ...], list[_T]] = {}
+    children: dict[tuple[str, ...], list[_Reachable]] = {}
     for item in reached:
         children.setdefault(item.path[:-1], []).append(item)
     # The last of the stack comes first.
     starts = [path for path in children if len(path) == 1]
     stack = [item for start in reversed(starts) for item in reversed(children[start])]
-    ordered: list[_T] = []
+    ordered: list[_Reachable] = []
     expanded: set[tuple[str, ...]] = set()
     while stack:
         item = stack.pop()

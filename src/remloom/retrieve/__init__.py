@@ -3,6 +3,6 @@ nothing."""
 
 from .options import MODES, RecallOptions
 from .recall import PARTS, Recaller
-from .rerankers.base import Passage, Reranker
+from .reranking import Passage, Reranker
 
 __all__ = ["MODES", "PARTS", "Passage", "RecallOptions", "Recaller", "Reranker"]

@@ -22,10 +22,9 @@ from ..store.contract import Store
 from ..store.encoding import SCHEMAS
 from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
-from .cosines import cosines
-from .fusion import blend
-from .question.names import speaker_key
-from .question.question import Question
+from .names import speaker_key
+from .question import RecallQuestion
+from .scores import blend, cosines
 
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
@@ -87,8 +86,7 @@ def nothing_found(store: Store) -> str:
 
 
 def heeded(candidates: Candidates) -> bool:
-    """Whether an assistant was told something, among the best, that it has to heed: that seldom has
-    the words of a request, or is near it in meaning."""
+    """Whether one of the best is guidance, which seldom resembles the request that it is for."""
     return any(share[0] == "guidance" for one in candidates.first(_BEST) for share in one.shares)
 
 
@@ -115,7 +113,7 @@ def drop_far(candidates: Candidates, card: ModelCard | None) -> None:
             candidates.drop(id)
 
 
-def misattributed(store: Store, candidates: Candidates, question: Question) -> str:
+def misattributed(store: Store, candidates: Candidates, question: RecallQuestion) -> str:
     """Say that the records are about others than the person named; empty when they are not."""
     if _is_note_about_them(candidates, question):
         return ""
@@ -129,9 +127,8 @@ def misattributed(store: Store, candidates: Candidates, question: Question) -> s
     )
 
 
-def _is_note_about_them(candidates: Candidates, question: Question) -> bool:
-    """Whether the best is a text that nobody speaks, with the name of the person: who spoke tells
-    nothing of it."""
+def _is_note_about_them(candidates: Candidates, question: RecallQuestion) -> bool:
+    """Whether the best is a text without a speaker that has the name of the person."""
     for candidate in candidates.first(1):
         record, terms = candidate.record, _terms_of(candidate)
         if isinstance(record, Resource) and not speaker_key(record):
@@ -140,7 +137,7 @@ def _is_note_about_them(candidates: Candidates, question: Question) -> bool:
     return False
 
 
-def attribution(store: Store, candidates: Candidates, question: Question) -> float | None:
+def attribution(store: Store, candidates: Candidates, question: RecallQuestion) -> float | None:
     """Measure how much better what is of others fits than what is of the person named.
 
     It is how far the turns lead that others spoke, and how far the sentences that are about others:
@@ -175,7 +172,7 @@ _FIT = attrgetter("fit")
 
 
 def _turns(candidates: Candidates, person: Collection[str]) -> list[_JudgedTurn]:
-    """The turns found, as they fit apart from who speaks: that is what is to be judged."""
+    """The turns found, with their score but for the share of the speaker, which is judged."""
     turns: list[_JudgedTurn] = []
     for candidate in candidates:
         record, speaker = candidate.record, speaker_key(candidate.record)
@@ -196,7 +193,6 @@ class _Sentences:
         self._about_others: list[tuple[int, float]] = []
 
     def add(self, turn: _JudgedTurn, windows: Sequence[Vector]) -> None:
-        """Add the sentences of a turn."""
         # The first window is the whole turn, where there are several.
         for window in windows[1:] or windows:
             text = turn.record.content[window.start : window.end]
@@ -210,7 +206,7 @@ class _Sentences:
                 self._about_others.append((sentence, turn.fit))
 
     def lead_of_others(self) -> float | None:
-        """By how much the best about others fit better than the best about the person."""
+        """By how much the best sentences about others fit better than those about the person."""
         if not self._about_others:
             return None
         similarities = blend(dict(enumerate(cosines(self._windows, self._vector))))

@@ -20,18 +20,16 @@ from ..model import SESSION_GAP, Record, Resource
 from ..store.batch import Vector
 from ..store.contract import Store
 from .candidates import Candidate, Candidates
-from .cosines import cosines
-from .fusion import blend
 from .guidance import is_instruction, replies, user_turns
 from .options import HALF_LIFE
-from .question.question import Question
-from .question.question_kinds import TOLD
+from .question import TOLD, RecallQuestion
+from .scores import blend, cosines
 
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
 _OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
 
-# what has been, what is true of several, how often: mostly said in more than one place
+# "has", "both", "how often": the answer is mostly spread over several places
 _OVER_TIME = re.compile(
     r"\b(?:has|have|both|in common|each other)\b|\bhow (?:many|often)\b", re.IGNORECASE
 )
@@ -40,7 +38,7 @@ _SCORE = attrgetter("score")
 
 
 _RECENT_LOOKED_AT = 5  # of the best
-# cosine of what is most like the question in two turns, from which they speak of the same thing
+# cosine of the best sentences of two turns, from which they are about the same thing
 _ALIKE = 0.4
 _LEAD = 1e-6  # of the newer
 
@@ -50,10 +48,10 @@ class Boost(Struct, frozen=True):
 
     part: str
     weight: float  # of what fits best, in the score
-    apply: Callable[[Candidates, Question, float], None]
+    apply: Callable[[Candidates, RecallQuestion, float], None]
 
 
-def _boost_speakers(candidates: Candidates, question: Question, weight: float) -> None:
+def _boost_speakers(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
     """Raise what was said by those whom the question is about."""
     names = {key: named.record.name for named in question.subjects for key in named.keys}
     if not names:
@@ -64,17 +62,14 @@ def _boost_speakers(candidates: Candidates, question: Question, weight: float) -
             turn.candidate.add_share("speaker", weight, note=f"said by {name}")
 
 
-def _lower_questions(candidates: Candidates, _question: Question, weight: float) -> None:
+def _lower_questions(candidates: Candidates, _question: RecallQuestion, weight: float) -> None:
     """Lower the turns that end in a question: the answer is mostly in another."""
     for candidate, _ in _asking(candidates):
         candidate.add_share("asks", weight, note="it asks")
 
 
-def _boost_answers(candidates: Candidates, _question: Question, weight: float) -> None:
-    """Raise the turn after one that asks something like the question, by how near that one is.
-
-    A short answer says little by itself.
-    """
+def _boost_answers(candidates: Candidates, _question: RecallQuestion, weight: float) -> None:
+    """Raise the turn after one that asks something similar: a short answer says little itself."""
     asking = {(turn.uri, turn.ordinal + 1): turn for _, turn in _asking(candidates)}
     if not asking:
         return
@@ -91,7 +86,6 @@ def _boost_answers(candidates: Candidates, _question: Question, weight: float) -
 
 
 def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
-    """The turns that end in a question."""
     return [
         (turn.candidate, turn.record)
         for turn in candidates.turns
@@ -106,18 +100,15 @@ def _in_one_session(one: Resource, other: Resource) -> bool:
     return abs(other.starts_at - one.starts_at) <= SESSION_GAP
 
 
-def _boost_roles(candidates: Candidates, question: Question, weight: float) -> None:
-    """Lower what an assistant said: it says again what it was told, at length.
-
-    It is raised where the question asks what the assistant said.
-    """
+def _boost_roles(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
+    """Lower an assistant's replies, which repeat the user, unless the question asks for them."""
     share = -weight * _OF_REPLIES if question.kind == TOLD else weight
     for candidate in replies(candidates):
         candidate.add_share("role", share, note="an assistant's reply")
 
 
-def _boost_time(candidates: Candidates, question: Question, weight: float) -> None:
-    """Raise what is of the time named, and half as much what was said in the week after it."""
+def _boost_time(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
+    """Raise records of the time named, and half as much those of the week after it."""
     window = question.window
     if window is None:
         return
@@ -131,15 +122,13 @@ def _boost_time(candidates: Candidates, question: Question, weight: float) -> No
             candidate.add_share("time", weight / 2, note=f"soon after {window.expression!r}")
 
 
-def _boost_history(candidates: Candidates, question: Question, weight: float) -> None:
-    """Raise what names the topics of the conversation."""
+def _boost_history(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
     _boost_naming(candidates, question.conversation.topics, "history", weight)
 
 
-def _boost_preferences(candidates: Candidates, question: Question, weight: float) -> None:
-    """Raise or lower what names a thing that the user cares for."""
+def _boost_preferences(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
     preferences = question.options.preferences
-    weights = {labels.key(label): worth for label, worth in preferences.items()}
+    weights = {labels.key(label): preference for label, preference in preferences.items()}
     _boost_naming(candidates, weights, "preferences", weight)
 
 
@@ -149,7 +138,7 @@ def _boost_naming(
     part: str,
     weight: float,
 ) -> None:
-    """Boost what names any of these keys, by the highest worth among them (-1..1)."""
+    """Boost what names any of these keys, by the highest weight among them (-1..1)."""
     if not weights:
         return
     for candidate in candidates:
@@ -166,7 +155,7 @@ def _names_of(record: Record) -> set[str]:
     return {labels.key(name) for name in names if name.strip()}
 
 
-def _boost_recent(candidates: Candidates, question: Question, weight: float) -> None:
+def _boost_recent(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
     """Raise what is recent: by half as much for every half-life of age."""
     options = question.options
     if options.half_life is None and options.mode != "contextual":
@@ -181,19 +170,18 @@ def _boost_recent(candidates: Candidates, question: Question, weight: float) -> 
             candidate.add_share("recency", share, note=f"{days:.0f} days old")
 
 
-def _lower_repeated(candidates: Candidates, question: Question, weight: float) -> None:
-    """Lower turns by `weight` for each better one of the same chat and day, if the question asks
-    over time."""
+def _lower_repeated(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
+    """Lower a turn for each better one of its chat and day, if the question is about a period."""
     if not _OVER_TIME.search(question.text):
         return
     chosen: Counter[tuple[str, str]] = Counter()
     best_ones = nlargest(_LOOKED_AT, candidates, key=_SCORE)
     left = [(one, _day_of(one)) for one in best_ones]
     while left:
-        place = max(
+        position = max(
             range(len(left)), key=lambda at: left[at][0].score + weight * chosen[left[at][1]]
         )
-        best, day = left.pop(place)
+        best, day = left.pop(position)
         if chosen[day]:
             best.add_share("coverage", weight * chosen[day], note=f"not the first of {day[1]}")
         # what is of no day repeats nothing
@@ -223,7 +211,7 @@ BOOSTS = (
 
 
 def raise_newer_turns(
-    store: Store, candidates: Candidates, question: Question, most: float
+    store: Store, candidates: Candidates, question: RecallQuestion, most: float
 ) -> None:
     """Raise a turn above an older one that is of one thing and leads by `most` at most."""
     users = {turn.id: turn for _, turn in user_turns(candidates)}

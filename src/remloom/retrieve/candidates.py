@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..model import Reason, RecallHit, Record, Resource
 from ..query.duplicates import source_of, text_of
-from .fusion import blend, rrf
+from .scores import blend, rrf
 
 Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 # the fields of a Reason, in order: made one only for what is returned
@@ -30,7 +30,7 @@ class Ranking(Struct, frozen=True):
     """The list of one part of the search; the first entry of a record counts."""
 
     records: list[RankedRecord]
-    # the scores that are worth nothing and all; None: the lowest and the highest of the list
+    # the scores that become 0 and 1; None: the lowest and the highest of the list
     floor: float | None = None
     top: float | None = None
 
@@ -83,7 +83,7 @@ class Candidate(Struct, gc=False, eq=False):
         )
 
 
-class Turn(Struct, frozen=True, gc=False):
+class CandidateTurn(Struct, frozen=True, gc=False):
     """A candidate that is a turn of a chat."""
 
     candidate: Candidate
@@ -99,7 +99,7 @@ class Candidates:
         self._by_id: dict[str, Candidate] = {}
         self._scores: dict[str, dict[str, float]] = {}
         self._rankings: dict[str, Ranking] = {}
-        self._turns: list[Turn] | None = None  # as far as they were asked for
+        self._turns: list[CandidateTurn] | None = None  # as far as they were asked for
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._by_id.values())
@@ -116,11 +116,10 @@ class Candidates:
         return tuple(self._scores)
 
     @property
-    def turns(self) -> Sequence[Turn]:
-        """Those that are turns of chats, in the order found."""
+    def turns(self) -> Sequence[CandidateTurn]:
         if self._turns is None:
             self._turns = [
-                Turn(candidate, record, record.speaker, record.role)
+                CandidateTurn(candidate, record, record.speaker, record.role)
                 for candidate in self._by_id.values()
                 if isinstance(record := candidate.record, Resource)
                 and (metadata := record.metadata)
@@ -149,7 +148,7 @@ class Candidates:
             scores.setdefault(id, one.score)
 
     def include(self, record: Record) -> Candidate:
-        """The candidate that a record is; it becomes one, without a score, if it was none."""
+        """The candidate of a record; a new one, without a score, if there was none."""
         self._turns = None
         return self._by_id.setdefault(record.id, Candidate(record))
 

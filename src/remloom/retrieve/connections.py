@@ -1,21 +1,35 @@
-"""Edges that lead from a thing to records: those that mention it, and what it is related to."""
+"""Edges from records to others: mentions, relations, neighbours in their source, and hops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from math import log2
+from operator import attrgetter
 
 from msgspec.structs import replace
 
-from ..model import Resource, Row, edge_types
+from .. import labels
+from ..model import RecallHit, Record, Resource, Row, edge_types
+from ..query.duplicates import text_of
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
-from .candidates import Path
-from .question.names import lookup
+from ..text.analysis import term_set
+from .candidates import Candidate, Path
+from .names import lookup, speaker_key
+from .question import RecallQuestion
+from .scores import blend, cosines
 
 _MENTIONS = 20  # records looked at that name something, newest first
 _RELATED = 20  # things looked at that are related to it
 _HUB = 1_000  # edges of a thing from which its newest are looked at, not the heaviest
+_FOLLOWED = 5  # things that are followed at each hop
+_HUB_RARITY = 0.3  # below which a thing, such as a speaker, leads everywhere
+_RECORDS = 20  # records that each of them brings
+_UNFIT = 0.3  # of the score, of what is found by a hop and does not fit the question
+_ROOM = 5  # one in five hits may be of the expansion
+_LINKED = frozenset(("entity", "graph", "hops"))
+_SCORE = attrgetter("score")
 
 
 def rarity(store: Store, key: str) -> float:
@@ -66,3 +80,222 @@ def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
             if own in keys and other not in seen:
                 seen.add(other)
                 yield other, (edge,)
+
+
+def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list[RecallHit]:
+    """Give each hit up to `reach` resources before and after it, along their `next` edges.
+
+    What is a hit itself is left out.
+    """
+    if not hits or not reach or edge_types.NEXT.name not in store.graph.edge_types():
+        return list(hits)
+    keys = {hit.id: labels.key(hit.name) for hit in hits if hit.schema == "resources"}
+    previous, following = _chain_edges(store, set(keys.values()), reach)
+    before = {id: _walk(key, previous, reach) for id, key in keys.items()}
+    after = {id: _walk(key, following, reach) for id, key in keys.items()}
+    neighbours: set[str] = set()
+    neighbours.update(*before.values(), *after.values())
+    records = {
+        key: [record for record in some if record.id not in keys]
+        for key, some in store.records.lookup(sorted(neighbours), edges=0).items()
+    }
+    return [
+        replace(
+            hit,
+            before=tuple(reversed(_of_source(hit.uri, before[hit.id], records))),
+            after=tuple(_of_source(hit.uri, after[hit.id], records)),
+        )
+        if hit.id in keys
+        else hit
+        for hit in hits
+    ]
+
+
+def _chain_edges(
+    store: Store,
+    keys: Iterable[str],
+    reach: int,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The previous and the following key of each, up to `reach` edges away."""
+    previous: dict[str, str] = {}
+    following: dict[str, str] = {}
+    seen: set[str] = set()
+    front = set(keys)
+    for _ in range(reach):
+        fresh = list(front - seen)
+        if not fresh:
+            break
+        seen |= front
+        # two edges a key, and one more would tell that there are others
+        limit = 3 * len(fresh) + 1
+        edges = store.graph.edge_keys(
+            EdgeSpec(fresh, direction="both", rel_types=[edge_types.NEXT.name], limit=limit)
+        )
+        for src, _, dst in edges:
+            following[src] = dst
+            previous[dst] = src
+        front = {following[key] for key in fresh if key in following}
+        front |= {previous[key] for key in fresh if key in previous}
+    return previous, following
+
+
+def _walk(key: str, steps: Mapping[str, str], reach: int) -> list[str]:
+    """The next keys in one direction, nearest first."""
+    keys: list[str] = []
+    while len(keys) < reach and key in steps:
+        key = steps[key]
+        keys.append(key)
+    return keys
+
+
+def _of_source(
+    uri: str,
+    keys: Sequence[str],
+    records: Mapping[str, Sequence[Record]],
+) -> list[Resource]:
+    return [
+        record
+        for key in keys
+        for record in records.get(key, ())
+        if isinstance(record, Resource) and record.uri == uri
+    ]
+
+
+def follow(
+    store: Store,
+    best: Sequence[Candidate],
+    question: RecallQuestion,
+    *,
+    hops: int,
+    weight: float,
+) -> list[Candidate]:
+    """Find the records up to `hops` away from the best, best first. Source: seed 2.
+
+    What the question names is not followed. A record found so is worth a share of the record it was
+    found from, less the more there are like it, and the less it fits the question. One of the best
+    that is found so as well gets that on top of its score, and is not among them.
+
+    They come in turn from the first hop, the second, and so on: the end of a long chain is worth
+    less than all that is beside its beginning.
+
+    Args:
+        weight: of one hop.
+
+    Raises:
+        VectorError: the memory was moved to an embedder of other dimensions meanwhile.
+    """
+    named = {key for name in question.names for key in name.keys}
+    known = {candidate.record.id: candidate for candidate in best}
+    rounds: list[list[Candidate]] = []
+    front = list(best)
+    for _ in range(hops):
+        reached = _one_hop(store, front, named, weight)
+        for candidate, fit in zip(reached, _fits(store, reached, question), strict=True):
+            candidate.rescale(_UNFIT + (1 - _UNFIT) * fit)
+        # the first way to a record is the shortest: later ones do not count
+        for candidate in reached:
+            _add_once(known, candidate)
+        front = [candidate for candidate in reached if known[candidate.record.id] is candidate]
+        if not front:
+            break
+        front.sort(key=_SCORE, reverse=True)
+        rounds.append(front)
+    in_turn = zip_longest(*rounds)
+    return [candidate for turn in in_turn for candidate in turn if candidate is not None]
+
+
+def _add_once(known: dict[str, Candidate], candidate: Candidate) -> None:
+    """Note a record that a hop found; one that was there before gets its share once."""
+    first = known.setdefault(candidate.record.id, candidate)
+    if first is not candidate and not any(part == "hops" for part, *_ in first.shares):
+        part, share, _, _, note = candidate.shares[0]
+        first.add_share(part, share, note=note)
+
+
+def _fits(store: Store, reached: Sequence[Candidate], question: RecallQuestion) -> list[float]:
+    """How well each fits the question by meaning and words, 0..1, relative to the others."""
+    similarities: dict[str, float] = {}
+    if question.vector is not None:
+        windows = store.vectors.of([candidate.record.id for candidate in reached])
+        similarities = blend(
+            {id: max(cosines(some, question.vector)) for id, some in windows.items()}
+        )
+    words = term_set(question.text) - {
+        word for name in question.names for word in term_set(question.text[name.start : name.end])
+    }
+    shared = blend({one.record.id: float(len(words & _terms(one.record))) for one in reached})
+    return [
+        (shared[one.record.id] + similarities.get(one.record.id, 0.0)) / (2 if similarities else 1)
+        for one in reached
+    ]
+
+
+def _terms(record: Record) -> set[str]:
+    text = record.content if isinstance(record, Resource) else getattr(record, "text", "")
+    return term_set(text)
+
+
+def with_expansion(
+    best: Sequence[Candidate],
+    expansion: Sequence[Candidate],
+    limit: int,
+) -> list[Candidate]:
+    """Join both, at most `limit`, best first.
+
+    The expansion takes free places, and one in five of those of the last candidates for which only
+    words or meaning speak.
+    """
+    expanded_ids = {candidate.record.id for candidate in expansion}
+    joined = [candidate for candidate in best if candidate.record.id not in expanded_ids]
+    texts = {text for candidate in joined if (text := text_of(candidate.record))}
+    expansion = [candidate for candidate in expansion if text_of(candidate.record) not in texts]
+    room = min(max(1, limit // _ROOM), len(expansion))
+    # from the last; the first stays in any case
+    for position in range(len(joined) - 1, 0, -1):
+        if len(joined) + room <= limit:
+            break
+        if not any(part in _LINKED for part, *_ in joined[position].shares):
+            del joined[position]
+    joined += expansion[: limit - len(joined)]
+    return sorted(joined, key=lambda candidate: -candidate.score)
+
+
+def _one_hop(
+    store: Store,
+    front: Sequence[Candidate],
+    named: Collection[str],
+    weight: float,
+) -> list[Candidate]:
+    reached: dict[str, Candidate] = {}
+    followed = 0
+    for key, source in _names_of(front, named).items():
+        if followed >= _FOLLOWED:
+            break
+        if rarity(store, key) < _HUB_RARITY:
+            continue
+        followed += 1
+        naming = (source.record.name, "names", key)
+        ends = [(key, ()), *relations(store, [key])]
+        for end, path in ends[: _FOLLOWED + 1]:
+            share = weight * rarity(store, end) * source.score
+            for record, way in islice(mentions(store, [end], (naming, *path)), _RECORDS):
+                if record.id == source.record.id:
+                    continue
+                if record.id not in reached or reached[record.id].score < share:
+                    candidate = Candidate(record, path=(*source.path, *way))
+                    candidate.add_share("hops", share, note=f"from {source.record.name}")
+                    reached[record.id] = candidate
+    return list(reached.values())
+
+
+def _names_of(front: Sequence[Candidate], named: Collection[str]) -> dict[str, Candidate]:
+    """Keys that records name and the question does not, each with the first record of it."""
+    first: dict[str, Candidate] = {}
+    for candidate in front:
+        if candidate.score <= 0 or not isinstance(candidate.record, Resource):
+            continue
+        for name in candidate.record.related_entities:
+            key = labels.key(name) if name.strip() else ""
+            if key and key not in named and key != speaker_key(candidate.record):
+                first.setdefault(key, candidate)
+    return first

@@ -12,7 +12,7 @@ from ..model import Entity, Message
 from ..predicates import LONGEST_QUESTION
 from ..store.contract import Store
 from ..text.analysis import term_set
-from .question.names import Named, names_in
+from .names import NamedRecord, names_in
 
 Utterance: TypeAlias = Message | Mapping[str, Any] | str
 
@@ -41,7 +41,7 @@ _ASKS_NOTHING = (
 )
 
 
-class Conversation:
+class History:
     """What was said before the question.
 
     Args:
@@ -57,7 +57,7 @@ class Conversation:
 
     def __init__(self, store: Store, history: Sequence[Utterance]) -> None:
         self.topics: dict[str, float] = {}
-        self._mentions: list[Named] = []  # latest first
+        self._mentions: list[NamedRecord] = []  # latest first
         self._exchange: list[str] = []  # the last turns, oldest first
         if isinstance(history, str | Mapping):
             raise InvalidInputError(
@@ -76,7 +76,7 @@ class Conversation:
     def __bool__(self) -> bool:
         return bool(self._exchange)
 
-    def resolved(self, question: str, names: Sequence[Named]) -> str:
+    def resolved(self, question: str, names: Sequence[NamedRecord]) -> str:
         """The question as it is to be searched.
 
         Its pronoun is replaced by what was last spoken of, unless it names something itself; what
@@ -110,7 +110,6 @@ class Conversation:
 
 
 def _replaced(question: str, pronoun: re.Match[str], referent: str) -> str:
-    """The question with what a pronoun stands for in its place."""
     before, after = question[: pronoun.start()], question[pronoun.end() :]
     word = pronoun[0].lower()
     if pronoun.re is _PLACE:

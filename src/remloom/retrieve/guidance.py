@@ -20,13 +20,12 @@ from ..store.contract import Store
 from ..store.specs import SearchSpec
 from ..text.language import is_english
 from .candidates import Candidate, Candidates
-from .cosines import cosines
-from .question.names import speaker_key
-from .question.question import Question
-from .question.question_kinds import OVERVIEWS, TOLD
+from .names import speaker_key
+from .question import OVERVIEWS, TOLD, RecallQuestion
+from .scores import cosines
 
-_PROPOSED = 100  # turns that are near to what is to be heeded
-_NEAREST = 10  # sentences that gain by being near the question, the first most
+_PROPOSED = 100  # turns that resemble an instruction
+_NEAREST = 10  # sentences that gain by being like the question, the first most
 _UNASKED = (0.4, 0.3)  # of the weight where nothing is requested: for an order, for a preference
 _ASKED = 0.5  # probability of a request from which on all of the weight counts
 _ANY = 0.3  # of the weight, for what is least near the question
@@ -82,15 +81,15 @@ _PREFERENCE = re.compile(
 
 
 def replies(candidates: Candidates) -> list[Candidate]:
-    """The turns that an assistant said."""
+    """The turns of an assistant."""
     return [turn.candidate for turn in candidates.turns if turn.role == ASSISTANT]
 
 
 def user_turns(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
-    """The turns of those whom an assistant serves: who talks with it in a chat, alone.
+    """The turns of users who talk with an assistant alone, in a chat.
 
-    What a document says, or a tool, or people among themselves, is not an order to an
-    assistant; where several talk with it, nobody knows whose orders count.
+    Documents, tools and people among themselves give an assistant no orders; of several who talk
+    with it, nobody knows whose orders count.
     """
     chats: set[str] = set()
     turns: list[tuple[Candidate, Resource]] = []
@@ -112,11 +111,13 @@ def user_turns(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     return [(one, record) for one, record in turns if speaker_key(record) in users]
 
 
-def raise_guidance(store: Store, candidates: Candidates, question: Question, weight: float) -> None:
-    """Raise what an assistant was told to heed: standing orders, and for a request preferences.
+def raise_guidance(
+    store: Store, candidates: Candidates, question: RecallQuestion, weight: float
+) -> None:
+    """Raise turns with standing orders, and for a request those with preferences.
 
-    A turn counts by its sentence that is nearest to the question: an order mostly says when it
-    holds ("… when I ask about costs"), among much else.
+    A turn counts by its sentence that is most like the question: an order mostly says when it
+    holds ("… when I ask about costs").
     """
     if question.kind in (TOLD, *OVERVIEWS):
         return
@@ -136,18 +137,18 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     similarities: dict[int, float] = {}
     for candidate, turn in turns:
         for text, cosine in _sentences(turn, windows.get(turn.id, ()), question.vector):
-            worth = max(
+            factor = max(
                 of_orders if tells_order(text) else 0.0,
                 of_preferences if is_preference(text) else 0.0,
             )
-            if worth:
+            if factor:
                 similarities[len(found)] = cosine
-                found.append((candidate, worth))
+                found.append((candidate, factor))
     nearest = sorted(similarities, key=similarities.__getitem__, reverse=True)
-    nearness = {number: 1 - place / _NEAREST for place, number in enumerate(nearest[:_NEAREST])}
+    shares_by_rank = {number: 1 - rank / _NEAREST for rank, number in enumerate(nearest[:_NEAREST])}
     shares: dict[str, float] = {}
-    for number, (candidate, worth) in enumerate(found):
-        share = weight * worth * (_ANY + (1 - _ANY) * nearness.get(number, 0.0))
+    for number, (candidate, factor) in enumerate(found):
+        share = weight * factor * (_ANY + (1 - _ANY) * shares_by_rank.get(number, 0.0))
         shares[candidate.record.id] = max(share, shares.get(candidate.record.id, 0.0))
     for id, share in shares.items():
         candidates[id].add_share("guidance", share, note="to be heeded")
@@ -155,10 +156,10 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
         candidates.drop(id)
 
 
-def _propose(store: Store, candidates: Candidates, question: Question) -> set[str]:
-    """Make candidates of what may be to be heeded; returns the ids of those found by nothing else.
+def _propose(store: Store, candidates: Candidates, question: RecallQuestion) -> set[str]:
+    """Add turns that resemble an instruction as candidates; returns the ids of the new ones.
 
-    Among thousands of turns, an order is not among the hundred that are most like what it governs.
+    Among thousands of turns, an order is not among the hundred that are most like the request.
     """
     if question.guiding_vector is None or not replies(candidates):
         return set()
@@ -173,8 +174,7 @@ def _propose(store: Store, candidates: Candidates, question: Question) -> set[st
 def _sentences(
     turn: Resource, windows: Sequence[Vector], vector: Sequence[float] | None
 ) -> Iterator[tuple[str, float]]:
-    """The sentences of a turn, or the windows of one too long to have a vector of each, and how
-    near each is to the question; without vectors the whole of it."""
+    """Yield the sentences of a turn, or its windows, with their cosines; all if it has none."""
     if not windows or vector is None:
         yield turn.content, 0.0
         return
@@ -186,7 +186,6 @@ def _sentences(
 
 
 def _heeded_in(text: str) -> bool:
-    """Whether some of a text may be to be heeded."""
     lower = text.lower()
     return bool(_INSTRUCTION.search(lower) or _PREFERENCE.search(lower))
 

@@ -7,18 +7,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import MOST_RESULTS, Predicate
 from .conversation import Utterance
-from .fusion import FUSIONS
+from .scores import FUSIONS
 
 if TYPE_CHECKING:
-    from .rerankers.base import Reranker
+    from .reranking import Reranker
 
 
 MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 HALF_LIFE = 30.0  # days after which a record's recency counts half
+CONTEXT_TOKENS = 1500  # budget of a context
+CONTEXT_HITS = 20  # hits of a context, at most
 _LONGEST_LOOK = 86_400  # seconds that may be waited for a reranker
 
 
@@ -172,6 +175,36 @@ class RecallChanges(TypedDict, total=False):
     abstain: bool
     count_tokens: Callable[[str], int] | None
     explain: bool
+
+
+def with_changes(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
+    """Options that are given as a value, as keywords, or both.
+
+    Raises:
+        UnknownNameError: an option that does not exist.
+        InvalidInputError: the value is of another type.
+    """
+    for name in changes:
+        if name not in RecallOptions.__struct_fields__:
+            raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
+    if options is None:
+        return RecallOptions(**changes)
+    return replace(_check_options(options), **changes)
+
+
+def for_context(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
+    """The same for a context: options made for `recall` have no budget, and a prompt needs one."""
+    if options is None:
+        changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
+    elif _check_options(options).budget_tokens is None:
+        changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
+    return with_changes(options, changes)
+
+
+def _check_options(options: Any) -> RecallOptions:
+    if not isinstance(options, RecallOptions):
+        raise InvalidInputError(f"expected a RecallOptions, not a {type(options).__name__}")
+    return options
 
 
 def _is_whole(number: Any) -> bool:

@@ -23,23 +23,24 @@ from ..text.analysis import term_set, terms
 from ..text.sentences import marked_ends
 from .candidates import Candidates
 from .guidance import user_turns
-from .question.question import Question
-from .question.question_kinds import ORDER
+from .question import ORDER, RecallQuestion
 
 _SESSIONS = 40  # that are looked through, of those in which most was found
 _AT_ONCE = 500  # turns that are got by one query
-_BESIDE = 2  # turns before and after one, whose finding speaks for it
+_ADJACENT = 2  # turns before and after one, whose finding speaks for it
 _BEST = 10  # candidates: most are of chats with an assistant where there is something to sum up
 # of the weight, for a summary: it may be of something small, which a few turns tell directly
 _OF_SUMMARIES = 0.5
 _LEAST_TERMS = 3  # that a turn counts as having, lest one of a single word be the best
-_FACT_FACTOR = 3.0  # of the worth of a name or number, beside a word in small letters
+_FACT_FACTOR = 3.0  # weight of a name or number, relative to a word in small letters
 # at the start of a word only: else a long one without numbers is read again from each letter
 _FACT = re.compile(r"\b\w*\d\w*|(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
 _QUESTION_ENDS = ("?", "？")
 
 
-def raise_overview(store: Store, candidates: Candidates, question: Question, weight: float) -> None:
+def raise_overview(
+    store: Store, candidates: Candidates, question: RecallQuestion, weight: float
+) -> None:
     """Raise the turns of users that cover the subject: for a question about order the first by
     `weight`, the last by half of it.
 
@@ -57,16 +58,16 @@ def raise_overview(store: Store, candidates: Candidates, question: Question, wei
         weight *= _OF_SUMMARIES
     subject = term_set(question.searched_text)
     chosen = choose(turns, weights, subject, question.options.limit)
-    for place, turn in enumerate(chosen):
-        share = weight * (1 - place / (2 * len(chosen)))
-        candidates.include(turn).add_share("overview", share, rank=place + 1)
+    for position, turn in enumerate(chosen):
+        share = weight * (1 - position / (2 * len(chosen)))
+        candidates.include(turn).add_share("overview", share, rank=position + 1)
 
 
 def _statements_in_sessions(
-    store: Store, candidates: Candidates, question: Question
+    store: Store, candidates: Candidates, question: RecallQuestion
 ) -> tuple[dict[str, float], list[Resource]]:
-    """What users said in the sessions in which most was found, in order of time; also how much was
-    found in the session of each turn and beside it, on the average."""
+    """The turns of users in the best sessions, by time, and the weight of each: the mean score of
+    its session and of the turns around it."""
     scores = {one.record.id: max(one.score, 0.0) for one in candidates}
     found = {one.record.id: one.record for one in candidates if isinstance(one.record, Resource)}
     # what a filter leaves out may be of a session, too
@@ -78,13 +79,13 @@ def _statements_in_sessions(
     ]
     weights = {id: scores[id] for id in found}
     sessions = nlargest(_SESSIONS, sessions, key=lambda session: fmean(session[0]))
-    ids_beside = dict.fromkeys(id for _, ids in sessions for id in ids if id not in found)
-    found |= _resources(store, list(ids_beside))
+    neighbour_ids = dict.fromkeys(id for _, ids in sessions for id in ids if id not in found)
+    found |= _resources(store, list(neighbour_ids))
     for of_turns, ids in sessions:
-        for place, id in enumerate(ids):
+        for position, id in enumerate(ids):
             if id in found:
-                neighbours = of_turns[max(0, place - _BESIDE) : place + _BESIDE + 1]
-                weights[id] = fmean(of_turns) + sum(neighbours) / (2 * _BESIDE + 1)
+                neighbours = of_turns[max(0, position - _ADJACENT) : position + _ADJACENT + 1]
+                weights[id] = fmean(of_turns) + sum(neighbours) / (2 * _ADJACENT + 1)
     looked_through = Candidates()
     for record in found.values():
         looked_through.include(record)
@@ -157,33 +158,32 @@ def _covering(
     weights: Mapping[str, float],
     count: int,
 ) -> list[Resource]:
-    """Choose at most `count` turns, each for the worth of its words that none before it has."""
+    """Choose at most `count` turns, each by the weights of its words that none before it has."""
 
-    def gain(place: int) -> float:
-        id = turns[place].id
+    def gain(position: int) -> float:
+        id = turns[position].id
         return weights[id] * sum(term_weights[term] for term in added[id] - covered)
 
     covered: set[str] = set()
     chosen: list[Resource] = []
     # what a turn adds only ever shrinks: the best of old is the best if it is so again
-    heap = [(-gain(place), place) for place in range(len(turns))]
+    heap = [(-gain(position), position) for position in range(len(turns))]
     heapify(heap)
     while heap and len(chosen) < count:
-        old, place = heap[0]
-        new = -gain(place)
+        old, position = heap[0]
+        new = -gain(position)
         if new > old:
-            heapreplace(heap, (new, place))
+            heapreplace(heap, (new, position))
             continue
         if not new:
             break
         heappop(heap)
-        chosen.append(turns[place])
-        covered |= added[turns[place].id]
+        chosen.append(turns[position])
+        covered |= added[turns[position].id]
     return chosen
 
 
 def _facts(text: str) -> list[str]:
-    """The names within its sentences, and the numbers."""
     # the pattern knows the small letters of English alone
     return [
         fact for fact in _FACT.findall(text) if not fact[0].islower() or any(map(str.isdigit, fact))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..model import Recall, RecallHit, Record, Resource, Row, trust_of
 from ..text.quoting import one_line, quoted, quoted_lines
 from ..text.sentences import approximate_token_ends
-from .question.question_kinds import OVERVIEWS, kind_of
+from .question import OVERVIEWS, kind_of
 
 CountTokens: TypeAlias = Callable[[str], int]
 
@@ -96,7 +96,6 @@ def _passage(number: int, hit: RecallHit, shown: set[str]) -> str:
 
 
 def _records_of(hit: RecallHit) -> list[Record]:
-    """The hit's record among its neighbours, in the order of their source."""
     return [*hit.before, hit.record, *hit.after]
 
 

@@ -22,17 +22,14 @@ from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking
-from .expansion import follow, with_expansion
-from .fusion import blend
+from .connections import follow, with_expansion, with_neighbours
 from .guidance import raise_guidance, replies
-from .neighbours import with_neighbours
 from .options import RecallOptions
 from .overview import raise_overview
 from .prompt_context import within_budget
-from .question.question import Embed, Paraphrase, Question
-from .question.question_kinds import OVERVIEWS, REQUEST, asks_present
-from .rerankers.base import Reranker
-from .reranking import LOOKED_AT, rerank
+from .question import OVERVIEWS, REQUEST, Embed, Paraphrase, RecallQuestion, asks_present
+from .reranking import LOOKED_AT, Reranker, rerank
+from .scores import blend
 from .signals import SIGNALS, rank_summaries
 from .time_expressions import Window
 from .timeline import timeline
@@ -41,35 +38,33 @@ if TYPE_CHECKING:
     from ..query.late_interaction import LateInteraction, TokenQuestion
 
 
-# of the best record of a signal, or of what fits a boost best, in the score
+# the most that each part adds to a score
 WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     "late": 1.0,
     "rerank": 0.5,
     "hops": 0.5,
     "overview": 3.0,
-    # the lead of an older turn that a newer one makes up for
+    # the lead of an older turn that a newer one may overtake
     "newer": 0.2,
     "guidance": 1.5,
 }
 PARTS = tuple(WEIGHTS)
-RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
-# of the weight of vectors, beside a list of late interaction, which says much the same
-BESIDE_LATE_FACTOR = 0.5
+RRF_SCALE = 0.2  # range of the reciprocal ranks of a list, where scores have a range of 1
+# factor for vectors where late interaction has a list as well: both measure much the same
+WITH_LATE_FACTOR = 0.5
 # the same in a chat with an assistant, whose long replies have a token for everything
-BESIDE_LATE_FACTOR_OF_REPLIES = 0.75
-# of the weight of vectors, for a question in a language that the embedder does not know
+WITH_LATE_FACTOR_OF_REPLIES = 0.75
+# factor for vectors, for a question in a language that the embedder does not know
 UNKNOWN_LANGUAGE_FACTOR = 0.3
-# of the weight of words, and of a second look, for a request in a chat with an assistant: what
-# governs it has other words, and is not an answer to it
+# factor for words and the reranker, for a request in a chat with an assistant: the turns that
+# matter have other words, and do not answer it
 REQUEST_FACTOR = 0.3
 _BY_LIKENESS = ("text", "rerank")
 POOL = 60  # records that each signal brings, at least
-# the same for a request: what governs it is not much like it
-REQUEST_POOL = 100
+REQUEST_POOL = 100  # the same for a request, which the turns that matter hardly resemble
 _DEEP = 3  # times the limit, if that is more
 _PROPOSING_LATE = ("text", "vector")
-# Share of the candidates that has token vectors, below which there is no list: with half of them it
-# says less than the vectors do.
+# Share of candidates that must have token vectors: a list of half of them is worse than vectors.
 _MADE = 0.75
 
 _DEFAULTS = RecallOptions()
@@ -128,18 +123,15 @@ class Recaller:
         for part in options.exclude:
             if part not in PARTS:
                 raise UnknownNameError("part", str(part), PARTS)
-        resolved = Question(self._store, question, options, self._embed, paraphrase)
+        resolved = RecallQuestion(self._store, question, options, self._embed, paraphrase)
         if resolved.only_window is not None:
             recall = self._timeline(resolved, resolved.only_window)
             if recall is not None:
                 return recall
         return self._search(resolved, reranker, began)
 
-    def _timeline(self, question: Question, window: Window) -> Recall | None:
-        """Recall what happened in a time, when the question asks for nothing else.
-
-        None when nothing did, in mode auto without abstaining.
-        """
+    def _timeline(self, question: RecallQuestion, window: Window) -> Recall | None:
+        """Recall what happened in a time; None if nothing did, in mode auto without abstaining."""
         options = question.options
         hits = timeline(self._store, window, options.predicate, options.limit)
         found = hits
@@ -160,7 +152,7 @@ class Recaller:
             explained={"window": str(window)} if options.explain else {},
         )
 
-    def _search(self, question: Question, reranker: Reranker | None, began: float) -> Recall:
+    def _search(self, question: RecallQuestion, reranker: Reranker | None, began: float) -> Recall:
         options = question.options
         # first: a language model has a time limit of its own
         _ = question.reworded
@@ -176,7 +168,9 @@ class Recaller:
             candidates, weights = self._find(question, pending, late)
             self._boost(candidates, question)
             doubts = options.abstain and not (question.kind == REQUEST and heeded(candidates))
-            reason = self._unrelated(candidates, question) if doubts else ""
+            reason = (
+                unrelated(self._store, candidates, question.subject, self._card) if doubts else ""
+            )
             if reason or not any(candidates):
                 summaries = self._find_summaries(question)
                 if summaries is not None:
@@ -196,7 +190,7 @@ class Recaller:
                 seconds=options.rerank_seconds,
             )
             question.notes += [reranking_note] if reranking_note else []
-        # behind the second look, which sees how much each passage is like the question
+        # after the reranker, which judges how much each passage is like the question
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
             with self._store.snapshot():
                 raise_overview(self._store, candidates, question, WEIGHTS["overview"])
@@ -223,14 +217,12 @@ class Recaller:
             explained=_explained(candidates, question, weights, began) if options.explain else {},
         )
 
-    def _hits(self, candidates: Candidates, question: Question) -> list[RecallHit]:
-        """The best, with their neighbours."""
+    def _hits(self, candidates: Candidates, question: RecallQuestion) -> list[RecallHit]:
         with self._store.snapshot():
             hits = [candidate.as_hit() for candidate in self._best(candidates, question)]
             return with_neighbours(self._store, hits, question.options.neighbours)
 
-    def _begin(self, question: Question) -> dict[str, Callable[[], Ranking | None]]:
-        """Let every signal begin to find records: by part, what gives its list."""
+    def _begin(self, question: RecallQuestion) -> dict[str, Callable[[], Ranking | None]]:
         pool = REQUEST_POOL if question.kind in (REQUEST, *OVERVIEWS) else POOL
         count = max(pool, _DEEP * question.options.limit)
         return {
@@ -241,11 +233,11 @@ class Recaller:
 
     def _find(
         self,
-        question: Question,
+        question: RecallQuestion,
         pending: Mapping[str, Callable[[], Ranking | None]],
         late: TokenQuestion | None,
     ) -> tuple[Candidates, dict[str, float]]:
-        """Fuse the lists of all signals; also the weights of the lists."""
+        """Fuse the lists of all signals; returns their weights as well."""
         candidates = Candidates()
         for part, rank in pending.items():
             ranking = rank()
@@ -256,9 +248,10 @@ class Recaller:
         candidates.fuse(question.options.fusion, weights)
         return candidates, weights
 
-    def _find_summaries(self, question: Question) -> tuple[Candidates, dict[str, float]] | None:
-        """Find what answers by its summary a question that no text answers; None where nothing
-        does."""
+    def _find_summaries(
+        self, question: RecallQuestion
+    ) -> tuple[Candidates, dict[str, float]] | None:
+        """Find summaries for a question that no text answers; None if no summary does either."""
         candidates = Candidates()
         for part, ranking in rank_summaries(self._store, question, POOL).items():
             candidates.add(part, ranking)
@@ -266,21 +259,20 @@ class Recaller:
         candidates.fuse(question.options.fusion, weights)
         self._boost(candidates, question)
         fits = any(candidates) and not (
-            question.options.abstain and self._unrelated(candidates, question)
+            question.options.abstain
+            and unrelated(self._store, candidates, question.subject, self._card)
         )
         return (candidates, weights) if fits else None
 
-    def _late_question(self, question: Question, deadline: Deadline) -> TokenQuestion | None:
-        """Return the question for late interaction; None where it is not asked."""
+    def _late_question(self, question: RecallQuestion, deadline: Deadline) -> TokenQuestion | None:
         late = self._late
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
             return None
-        return late.question(question.matter, deadline)
+        return late.question(question.compared_text, deadline)
 
     def _add_late(
-        self, candidates: Candidates, question: Question, token_question: TokenQuestion | None
+        self, candidates: Candidates, question: RecallQuestion, token_question: TokenQuestion | None
     ) -> None:
-        """Add the list of late interaction, where it can be had."""
         late = self._late
         if late is None or token_question is None:
             return
@@ -294,12 +286,11 @@ class Recaller:
         if ranking is not None:
             candidates.add("late", ranking)
 
-    def _weights(self, candidates: Candidates, question: Question) -> dict[str, float]:
-        """The weight of each part for this question."""
+    def _weights(self, candidates: Candidates, question: RecallQuestion) -> dict[str, float]:
         weights = dict(WEIGHTS)
         has_replies = bool(replies(candidates))
         if "late" in candidates.parts:
-            factor = BESIDE_LATE_FACTOR_OF_REPLIES if has_replies else BESIDE_LATE_FACTOR
+            factor = WITH_LATE_FACTOR_OF_REPLIES if has_replies else WITH_LATE_FACTOR
             weights["vector"] *= factor
         if self._card is not None and not self._card.knows_language_of(question.text):
             # The embedder goes by resemblance of letters then.
@@ -309,7 +300,7 @@ class Recaller:
                 weights[part] *= REQUEST_FACTOR
         return weights
 
-    def _boost(self, candidates: Candidates, question: Question) -> None:
+    def _boost(self, candidates: Candidates, question: RecallQuestion) -> None:
         scale = RRF_SCALE if question.options.fusion == "rrf" else 1.0
         if question.uses("guidance"):
             raise_guidance(self._store, candidates, question, scale * WEIGHTS["guidance"])
@@ -317,11 +308,8 @@ class Recaller:
             if question.uses(boost.part):
                 boost.apply(candidates, question, scale * WEIGHTS[boost.part])
 
-    def _unrelated(self, candidates: Candidates, question: Question) -> str:
-        return unrelated(self._store, candidates, question.subject, self._card)
-
-    def _best(self, candidates: Candidates, question: Question) -> list[Candidate]:
-        """The candidates to return; where hops are followed, with what is some away from them."""
+    def _best(self, candidates: Candidates, question: RecallQuestion) -> list[Candidate]:
+        """The best candidates, with what hops from them find, if hops are followed."""
         options = question.options
         best = candidates.best(options.limit)
         if not (question.uses("hops") and question.follows):
@@ -333,12 +321,7 @@ class Recaller:
 def _rank_late(
     late: LateInteraction, candidates: Candidates, question: TokenQuestion
 ) -> Ranking | None:
-    """Rank what words and vectors propose by late interaction; None where much of it has no token
-    vectors yet.
-
-    Raises:
-        EmbedderError: the token encoder does not work.
-    """
+    """Rank what words and vectors propose; None where too few have token vectors yet."""
     ids = [*dict.fromkeys(id for part in _PROPOSING_LATE for id in candidates.scores(part))]
     scores = late.scores(question, ids)
     # one without tokens says nothing, and must not draw the scale down to it
@@ -352,18 +335,14 @@ def _rank_late(
 
 
 def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:
-    """The hits that fit the budget, and their tokens.
-
-    Counting takes a while, and is left out unless there is a budget, or `explain`.
-    """
+    """The hits that fit the budget, and their tokens; 0 where nobody asks, as counting is slow."""
     if options.budget_tokens is None and not options.explain:
         return hits, 0
     return within_budget(hits, options.budget_tokens, options.count_tokens)
 
 
 def _over_budget(options: RecallOptions, hits: Sequence[RecallHit]) -> str:
-    """Say what the shortest of what was found needs, where the budget holds none; empty if there is
-    nothing to hold."""
+    """Why the budget holds no hit: what the shortest needs. Empty if there are no hits."""
     if not hits:
         return ""
     alone = (replace(hit, before=(), after=()) for hit in hits)
@@ -375,7 +354,7 @@ def _over_budget(options: RecallOptions, hits: Sequence[RecallHit]) -> str:
 
 
 def _explained(
-    candidates: Candidates, question: Question, weights: dict[str, float], began: float
+    candidates: Candidates, question: RecallQuestion, weights: dict[str, float], began: float
 ) -> dict[str, Any]:
     names = [{"name": named.record.name, "speaks": named.speaks} for named in question.names]
     return {

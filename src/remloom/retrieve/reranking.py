@@ -1,19 +1,45 @@
-"""A second look at the best candidates, by a reranker."""
+"""A second look at the best candidates, by a reranker: and the contract of rerankers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 from math import isfinite
+from typing import Protocol
+
+from msgspec import Struct
 
 from ..deadline import Deadline, Overdue, within
 from ..errors import RemloomError, RerankerError
 from ..model import Resource, Row, trust_of
 from .candidates import Candidate, Candidates
-from .fusion import blend
-from .rerankers.base import Passage, Reranker
+from .scores import blend
 
 LOOKED_AT = 30  # candidates, at least, that get a second look
+
+
+class Passage(Struct, frozen=True):
+    """The part of a candidate that is judged."""
+
+    id: str
+    text: str  # in a chat with who says it and when
+    source: str
+    trust: str  # told | read | derived
+
+
+class Reranker(Protocol):
+    """Judges passages by the question.
+
+    `name` is what it is called in errors. `scores` gives each passage a finite number, the higher
+    the better it answers the question; only their order and distances within one call count, so any
+    scale will do. It may be called from any thread, and raises `RerankerError` or `ModelError` when
+    it cannot judge: never a made-up number.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def scores(self, question: str, passages: Sequence[Passage]) -> Sequence[float]: ...
 
 
 def rerank(
@@ -37,11 +63,8 @@ def rerank(
         return ""
     passages = [_passage(candidate) for candidate in looked_at]
     try:
-        scores = within(
-            Deadline.after(seconds),
-            reranker,
-            partial(_scores, reranker, question, passages),
-        )
+        scoring = partial(_scores, reranker, question, passages)
+        scores = within(Deadline.after(seconds), reranker, scoring)
     except Overdue as overdue:
         return f"no second look: the reranker {reranker.name} {overdue}"
     by_id = {one.record.id: score for one, score in zip(looked_at, scores, strict=True)}

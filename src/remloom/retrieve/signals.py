@@ -20,9 +20,9 @@ from ..store.results import Match
 from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
 from .connections import mentions, rarity, relations
-from .fusion import blend
-from .question.names import lookup
-from .question.question import Question
+from .names import lookup
+from .question import RecallQuestion
+from .scores import blend
 
 _SCORE = attrgetter("score")
 
@@ -40,32 +40,28 @@ class Signal(Struct, frozen=True):
 
     part: str
     weight: float  # of the best record of its list, in the score
-    begin: Callable[[Store, Question, int], _Rank]
+    begin: Callable[[Store, RecallQuestion, int], _Rank]
     takes_filter: bool = True  # else it is left out of a search with a filter
 
 
 def _at_its_turn(
-    rank: Callable[[Store, Question, int], Ranking | None],
-) -> Callable[[Store, Question, int], _Rank]:
-    """Begin nothing before the list is wanted."""
+    rank: Callable[[Store, RecallQuestion, int], Ranking | None],
+) -> Callable[[Store, RecallQuestion, int], _Rank]:
     return lambda store, question, count: partial(rank, store, question, count)
 
 
-def _by_text(store: Store, question: Question, count: int) -> Ranking:
-    """Rank the records with the words of the question (BM25)."""
+def _by_text(store: Store, question: RecallQuestion, count: int) -> Ranking:
     found = _with_words(store, question, question.searched_text, count)
     return _ranking_of_words(found, count)
 
 
 def _ranking_of_words(found: Sequence[Match], count: int) -> Ranking:
-    # A list that is not full holds every record with any of the words: one without them is worth
-    # nothing.
+    # a list that is not full has every record with any of the words
     floor = 0.0 if len(found) < count else None
     return Ranking([RankedRecord(one.record, one.score) for one in found], floor=floor)
 
 
-def _by_vector(store: Store, question: Question, count: int) -> _Rank:
-    """Rank the records by the window that is nearest in meaning."""
+def _by_vector(store: Store, question: RecallQuestion, count: int) -> _Rank:
     if question.vector is None:
         return lambda: None
     find = _begin_vector_searches(store, question, question.vector, count)
@@ -77,7 +73,7 @@ def _ranking_of_vectors(found: Sequence[Match]) -> Ranking:
     return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
 
 
-def _by_names(store: Store, question: Question, _count: int) -> Ranking:
+def _by_names(store: Store, question: RecallQuestion, _count: int) -> Ranking:
     """Rank what the question names, and the records that mention it by how rare the name is."""
     scores: dict[str, float] = {}
     records: dict[str, tuple[Record, Path]] = {}
@@ -94,18 +90,17 @@ def _by_names(store: Store, question: Question, _count: int) -> Ranking:
         if named.speaks:
             continue
         key = labels.key(label_of_record(record))
-        worth = rarity(store, key)
+        score = rarity(store, key)
         for resource, path in mentions(store, [key]):
             records.setdefault(resource.id, (resource, path))
-            scores[resource.id] = scores.get(resource.id, 0.0) + worth
+            scores[resource.id] = scores.get(resource.id, 0.0) + score
     ordered = sorted(scores, key=lambda id: -scores[id])
     ranked = [RankedRecord(records[id][0], scores[id], path=records[id][1]) for id in ordered]
     return Ranking(ranked, floor=0.0, top=1.0)
 
 
-def _by_relations(store: Store, question: Question, _count: int) -> Ranking:
-    """Rank the records that mention what is related to what the question names, and the rows that
-    are related to it."""
+def _by_relations(store: Store, question: RecallQuestion, _count: int) -> Ranking:
+    """Rank the records that mention what is related to a name, and the rows related to it."""
     keys = [
         labels.key(label_of_record(named.record))
         for named in question.names
@@ -115,15 +110,15 @@ def _by_relations(store: Store, question: Question, _count: int) -> Ranking:
     related_keys = dict(relations(store, keys))
     rows = lookup(store, related_keys, own=True) if question.registered else {}
     for related, way in related_keys.items():
-        worth = rarity(store, related)
+        score = rarity(store, related)
         found = [row for row in rows.get(related, ()) if isinstance(row, Row)]
-        ranked += [RankedRecord(row, worth, path=way) for row in found]
+        ranked += [RankedRecord(row, score, path=way) for row in found]
         for resource, path in mentions(store, [related], way):
-            ranked.append(RankedRecord(resource, worth, path=path))
+            ranked.append(RankedRecord(resource, score, path=path))
     return Ranking(ranked, floor=0.0, top=1.0)
 
 
-def _by_paraphrases(store: Store, question: Question, count: int) -> Ranking | None:
+def _by_paraphrases(store: Store, question: RecallQuestion, count: int) -> Ranking | None:
     """Rank the records with the words and the meaning of a paraphrase; the best of them counts."""
     if not question.paraphrases:
         return None
@@ -135,13 +130,13 @@ def _by_paraphrases(store: Store, question: Question, count: int) -> Ranking | N
         matches = {match.record.id: match for some in lists for match in some}
         blended = [blend({match.record.id: match.score for match in some}) for some in lists]
         for id, match in matches.items():
-            score = sum(worth.get(id, 0.0) for worth in blended) / len(blended)
+            score = sum(some.get(id, 0.0) for some in blended) / len(blended)
             if id not in best or best[id].score < score:
                 best[id] = RankedRecord(match.record, score, match.matched)
     return Ranking(nlargest(count, best.values(), key=_SCORE), floor=0.0, top=1.0)
 
 
-def rank_summaries(store: Store, question: Question, count: int) -> dict[str, Ranking]:
+def rank_summaries(store: Store, question: RecallQuestion, count: int) -> dict[str, Ranking]:
     """Rank by words and meaning what `SIGNALS` find by its name alone: entities, moments and rows
     without searchable fields, by their summaries. By the part of the search."""
     schemas = question.summarized_schemas
@@ -157,12 +152,12 @@ def rank_summaries(store: Store, question: Question, count: int) -> dict[str, Ra
 
 def _with_words(
     store: Store,
-    question: Question,
+    question: RecallQuestion,
     text: str,
     count: int,
     schemas: Sequence[str] | None = None,
 ) -> list[Match]:
-    """The records with the words of a text, best first; default those that have texts."""
+    """The records with the words of a text, best first; by default of schemas with texts."""
     found: list[Match] = []
     for schema in question.searched_schemas if schemas is None else schemas:
         spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
@@ -172,13 +167,12 @@ def _with_words(
 
 def _begin_vector_searches(
     store: Store,
-    question: Question,
+    question: RecallQuestion,
     vector: Sequence[float],
     count: int,
     schemas: Sequence[str] | None = None,
 ) -> Callable[[], list[Match]]:
-    """Begin to find the records with a window near a vector, best first; default those that have
-    texts."""
+    """Begin to find the records with a window like a vector, best first."""
     searches = [
         store.search.begin_vector(
             vector, SearchSpec(schema=schema, where=question.predicate, limit=count)

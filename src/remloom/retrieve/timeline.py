@@ -25,7 +25,7 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
     text once.
     """
     every = _moments(store, window) if where is None else {}
-    # a part of another one among them is not shown beside it
+    # not the parts of a moment that is listed itself
     moments = [one for one in every.values() if one.parent_moment not in every][-limit:]
     if not moments:
         return _latest_resources(store, window, where, limit)
@@ -56,7 +56,6 @@ def _latest_resources(
 
 
 def _moments(store: Store, window: Window) -> dict[str, Moment]:
-    """The moments that overlap the window, by id, in order."""
     overlapping = (
         moment for span in window.spans for moment in store.records.moments_between(*span)
     )

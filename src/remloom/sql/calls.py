@@ -48,7 +48,6 @@ _FUNCTION_NAMES = {
 
 
 def _read_function(read: NodeReader, node: Node) -> Expression:
-    """The call of a function, by its name and its arguments in their order."""
     from sqlglot import exp
 
     if kind_of(node) == "Anonymous":
@@ -76,7 +75,6 @@ def _read_trim(read: NodeReader, node: Node) -> Expression:
 
 
 def _read_call(read: NodeReader, name: str, nodes: Sequence[Node], node: Node) -> Expression:
-    """The call of a function with these arguments."""
     function = find_function(name)
     if function is None:
         near = get_close_matches(name, function_names(), n=3)
@@ -121,7 +119,6 @@ def _read_unit(read: NodeReader, node: Node) -> Expression:
 
 
 def _apply(function: Function, given: Sequence[Expression]) -> Expression:
-    """The call as the table has it."""
     takes_more = function.takes[-1:] == ("…",)
     parameters = function.takes[:-1] if takes_more else function.takes
     required = sum(not parameter.endswith("?") for parameter in parameters)
@@ -145,7 +142,6 @@ def _apply(function: Function, given: Sequence[Expression]) -> Expression:
 
 
 def _argument(function: Function, kind: str, value: Expression) -> Expression:
-    """A value as an argument of this kind."""
     if kind == "same":
         return value
     if kind.endswith("…"):

@@ -57,7 +57,7 @@ _TYPES: dict[Kind, Type] = {
 }
 
 
-class Table(Struct, frozen=True):
+class SqlTable(Struct, frozen=True):
     """A schema as statements see it."""
 
     name: str
@@ -80,27 +80,29 @@ class Table(Struct, frozen=True):
         return self.name not in SCHEMAS
 
 
-def table_of(schema: str, definition: SchemaDefinition | None = None) -> Table:
+def table_of(schema: str, definition: SchemaDefinition | None = None) -> SqlTable:
     """Return a schema as a table: a built-in one, or that of a definition."""
     return _built_in(schema) if definition is None else _registered(definition)
 
 
 @cache
-def _built_in(schema: str) -> Table:
+def _built_in(schema: str) -> SqlTable:
     own = tuple(_fields(SCHEMAS[schema]))
     renamed = [seed_name for seed_name, name in RENAMED.items() if name in own]
     names = [*own, *renamed, *_OTHERS]
-    return Table(schema, {name: column(RENAMED.get(name, name)) for name in names}, own)
+    return SqlTable(schema, {name: column(RENAMED.get(name, name)) for name in names}, own)
 
 
-def _registered(definition: SchemaDefinition) -> Table:
+def _registered(definition: SchemaDefinition) -> SqlTable:
     of_all = _fields(Row)
     own = {name: _field_column(name, definition) for name in definition.base_fields}
     columns: dict[str, Column | Json] = {name: column(name) for name in _FIRST}
     columns |= own
     columns |= {name: column(name) for name in (*of_all, *_OTHERS) if name not in columns}
     renamed = {name: now for name, now in definition.renamed.items() if now in own}
-    return Table(definition.schema_name, columns, (*of_all, *own), definition.base_fields, renamed)
+    return SqlTable(
+        definition.schema_name, columns, (*of_all, *own), definition.base_fields, renamed
+    )
 
 
 def _fields(kind: type[Struct]) -> list[str]:
@@ -122,15 +124,10 @@ def _field_column(name: str, definition: SchemaDefinition) -> Column | Json:
         field.kind,
         tuple(("fields", before) for before in earlier),
         is_mixed,
-        _stored_default(default),
+        # as rows have it: JSON has no times and decimals
+        msgspec.to_builtins(default),
     )
     return Column(name, _TYPES[field.kind], place)
-
-
-def _stored_default(default: Any) -> str | int | float | None:
-    """A default as rows have it: JSON has no times and decimals."""
-    plain: str | int | float | None = msgspec.to_builtins(default)
-    return plain
 
 
 def column(name: str) -> Column:

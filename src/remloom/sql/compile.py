@@ -10,7 +10,7 @@ from ..errors import RemloomError, SqlGuardError, UnknownNameError
 from ..model import SchemaDefinition
 from . import bounds
 from .coercion import as_condition
-from .columns import SCHEMAS, Table, table_of
+from .columns import SCHEMAS, SqlTable, table_of
 from .expressions import ExpressionReader
 from .nodes import Node, kind_of, other_arguments
 from .render import default_name
@@ -153,7 +153,7 @@ class _SelectReader:
 
     # -- its clauses -------------------------------------------------------------------------------
 
-    def _read_table(self, tokens: list[Any]) -> tuple[Table, str]:
+    def _read_table(self, tokens: list[Any]) -> tuple[SqlTable, str]:
         """The table that is read, and the name by which the statement calls it."""
         # the parser's name for it, and that of its older versions
         source = self._tree.args.get("from_") or self._tree.args.get("from")
@@ -212,7 +212,6 @@ class _SelectReader:
         return [Output(value, name)]
 
     def _read_star(self, node: Node) -> list[Output]:
-        """The outputs of `*`, or of `table.*`."""
         star = node if kind_of(node) == "Star" else node.this
         if any(star.args.values()):
             self._read.refuse("EXCEPT and REPLACE are not allowed", node, "name the columns")

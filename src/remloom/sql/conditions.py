@@ -22,7 +22,7 @@ from .columns import (
     RENAMED,
     SCHEMAS,
     TIMES,
-    Table,
+    SqlTable,
     column,
     is_json,
 )
@@ -61,7 +61,7 @@ class Conditions:
             which then means a key of `properties` (entities) or `metadata` (resources, moments).
     """
 
-    def __init__(self, table: Table, has_path: Callable[[str], bool]) -> None:
+    def __init__(self, table: SqlTable, has_path: Callable[[str], bool]) -> None:
         self.table = table
         self.schema = table.name
         self._has_path = has_path
@@ -291,7 +291,6 @@ def _not_a_predicate(predicate: Any) -> InvalidInputError:
 
 
 def _micros(field: str, value: Any) -> int:
-    """Microseconds since 1970 of a time."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise InvalidInputError(

@@ -29,7 +29,6 @@ _TYPES_REMEDY = "the types are text, integer, real, boolean, date and timestamp"
 
 
 def _read_literal(read: NodeReader, node: Node) -> Expression:
-    """The value of a text or number."""
     if node.is_string:
         return Value(node.name, "text")
     text = node.name.replace("_", "")
@@ -44,18 +43,6 @@ def _read_literal(read: NodeReader, node: Node) -> Expression:
     if number in (float("inf"), float("-inf")) or len(text) > _MAX_DIGITS:
         read.refuse("this number is too large", node, "stay below 1e308")
     return Value(number, "real")
-
-
-def _read_null(_: NodeReader, __: Node) -> Expression:
-    return Value(None, "null")
-
-
-def _read_boolean(_: NodeReader, node: Node) -> Expression:
-    return Value(bool(node.this), "boolean")
-
-
-def _read_brackets(read: NodeReader, node: Node) -> Expression:
-    return read.value(node.this)
 
 
 # -- CASE and IF -----------------------------------------------------------------------------------
@@ -190,13 +177,13 @@ class ExpressionReader(NodeReader):
     handlers: ClassVar[Mapping[str, Handler]] = {
         **operators.HANDLERS,
         **calls.HANDLERS,
-        "Boolean": Handler(_read_boolean),
+        "Boolean": Handler(lambda _, node: Value(bool(node.this), "boolean")),
         "Case": Handler(_read_case, ("this", "ifs", "default")),
         "Cast": _CAST,
         "Column": Handler(column, ("this", "table")),
         "If": Handler(_read_if, ("this", "true", "false")),
         "Literal": Handler(_read_literal),
-        "Null": Handler(_read_null),
-        "Paren": Handler(_read_brackets),
+        "Null": Handler(lambda _read, _node: Value(None, "null")),
+        "Paren": Handler(lambda read, node: read.value(node.this)),
         "TryCast": _CAST,
     }

@@ -1,22 +1,19 @@
 """The functions that SQL may call: their names, what they take and give, and their SQL.
 
 The table is functions.json; a function that is not in it does not exist. In the SQL of a store,
-`{0}`, `{1}`, … stand for the arguments as the store writes them, `{all}` for all of them. No
-function makes more of its input than its `growth` says, whatever it is given.
+`{0}`, `{1}`, … stand for the arguments as the store writes them, `{all}` for all of them.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from .values import Type
-
-Growth: TypeAlias = Literal["fixed", "input", "sum", "replaced"]
 
 
 class Function(Struct, frozen=True):
@@ -34,7 +31,6 @@ class Function(Struct, frozen=True):
     result: str  # what it gives, for the documentation
     sqlite: str = ""  # its SQL; empty where the writer has a method for it
     postgres: str = ""
-    growth: Growth = "fixed"
     aliases: tuple[str, ...] = ()
 
 

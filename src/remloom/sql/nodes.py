@@ -82,7 +82,6 @@ class NodeReader:
         bounds.refuse(message, self.sql, self.position(node), remedy)
 
     def _locate(self, error: InvalidInputError, node: Node) -> InvalidInputError:
-        """Give an error a position, if it has none yet."""
         if isinstance(error, SqlGuardError) and error.fields["position"] is None:
             error.fields |= {"statement": self.sql, "position": self.position(node)}
         return error

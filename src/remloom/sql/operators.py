@@ -269,7 +269,6 @@ def _read_regex(read: NodeReader, node: Node) -> Expression:
 
 
 def _ignores_case(read: NodeReader, node: Node) -> bool:
-    """Whether the flags of a regular expression are `i`."""
     flags = node.args.get("flag")
     if flags is None:
         return False

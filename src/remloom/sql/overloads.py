@@ -67,7 +67,6 @@ def as_time(value: Expression) -> Expression:
 
 
 def _whole_number(value: Expression) -> int | None:
-    """The number that a literal is, or None."""
     if isinstance(value, Value) and value.type == "integer":
         return int(value.value)
     return None
@@ -121,7 +120,6 @@ def _read_concat_ws(name: str, arguments: list[Expression]) -> Expression:
 
 
 def _read_side(name: str, arguments: list[Expression]) -> Expression:
-    """left and right."""
     length = _literal_length(name, arguments[1])
     text = cast(arguments[0], "text")
     _check_length(name, length)
@@ -240,14 +238,6 @@ def _measure_json(function: str, kind: Type) -> CallReader:
 # -- times -----------------------------------------------------------------------------------------
 
 
-def _read_now(_: str, __: list[Expression]) -> Expression:
-    return Now()
-
-
-def _read_today(_: str, __: list[Expression]) -> Expression:
-    return cast(Now(), "date")
-
-
 def _read_time_part(name: str, arguments: list[Expression]) -> Expression:
     """extract, date_part, and `year(…)` and the like."""
     if len(arguments) == 1 and name not in ("extract", "date_part"):
@@ -318,7 +308,7 @@ OVERLOADS: dict[str, Overload] = {
     "ceil": Overload(_to_whole("ceil"), (1,)),
     "concat_ws": Overload(_read_concat_ws),
     "contains": Overload(_read_contains, (2,)),
-    "current_date": Overload(_read_today, (0,)),
+    "current_date": Overload(lambda _name, _arguments: cast(Now(), "date"), (0,)),
     "date": Overload(_read_clock),
     "date_trunc": Overload(_read_truncation),
     "datetime": Overload(_read_clock),
@@ -332,7 +322,7 @@ OVERLOADS: dict[str, Overload] = {
     "json_typeof": Overload(_measure_json("json_typeof", "text"), (1, 2)),
     "left": Overload(_read_side, (2,)),
     # one: the digits of its seconds, as CURRENT_TIMESTAMP(3) has them
-    "now": Overload(_read_now, (0, 1)),
+    "now": Overload(lambda _name, _arguments: Now(), (0, 1)),
     "regexp_like": Overload(_read_regex, (2, 3)),
     "right": Overload(_read_side, (2,)),
     "round": Overload(_read_round, (1, 2)),

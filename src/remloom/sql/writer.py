@@ -53,7 +53,7 @@ from .values import (
 _MAX_STEP = 64  # characters of a step within JSON that is written into SQL
 
 
-class Writer(ABC):
+class SqlWriter(ABC):
     """Writes expressions over the row `r` of a record, and collects what is bound.
 
     Args:

@@ -10,9 +10,9 @@ from typing import Any, NoReturn, TypeAlias
 from ..errors import InvalidInputError
 from ..model import SchemaDefinition
 from ..predicates import MOST_RESULTS, And, Matches, Not, Or, Predicate, Query, VectorSimilar
-from ..sql.columns import Table, table_of
+from ..sql.columns import SqlTable, table_of
 from ..sql.conditions import Conditions
-from ..sql.writer import Writer
+from ..sql.writer import SqlWriter
 from .definitions import Definitions
 from .results import Match
 from .specs import SearchSpec
@@ -88,9 +88,9 @@ class Compiler(Conditions):
 
     def __init__(
         self,
-        table: Table,
+        table: SqlTable,
         has_path: Callable[[str], bool],
-        writer: Callable[[str], Writer],
+        writer: Callable[[str], SqlWriter],
         placeholder: str,
     ) -> None:
         super().__init__(table, has_path)
@@ -125,7 +125,7 @@ class Compilers:
         self,
         definitions: Definitions,
         has_path: Callable[[str, str], bool],
-        writer: Callable[[str], Writer],
+        writer: Callable[[str], SqlWriter],
         placeholder: str,
     ) -> None:
         self.definitions = definitions

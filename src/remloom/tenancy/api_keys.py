@@ -27,12 +27,9 @@ from ..errors import (
     ForbiddenError,
     InvalidInputError,
     NotFoundError,
-    TenantNotFoundError,
     UnknownNameError,
 )
 from ..kv import Entry
-from ..store.tenants.backends import backend_for
-from ..store.tenants.home import tenant_name
 from .audit import AuditEntry, AuditLog
 from .home_store import HomeStore
 
@@ -244,13 +241,7 @@ class ApiKeys(HomeStore):
                     remedy="give it a tenant",
                 )
             return ""
-        names = [info.name for info in backend_for(self._settings).tenants()]
-        if tenant_name(tenant) not in names:
-            raise TenantNotFoundError(
-                f"there is no tenant {tenant!r}",
-                remedy=f"make it with `remloom tenant create {tenant}`",
-                tenant=tenant,
-            )
+        self._check_tenants(tenant)
         return tenant
 
     def _stored(self, store: Store | None, id: str) -> _Stored | None:

@@ -8,7 +8,7 @@ a tenant, a restored backup, or another tenant of an old name, has none that nob
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -122,13 +122,10 @@ class Grants(HomeStore):
             made_at=now,
             until=end_of(until, now, "a grant"),
         )
-        store = self._open(tenant)
-        try:
+        with closing(self._open(tenant)) as store:
             grant = replace(grant, where=_checked_text(store, grant.schemas, where))
             entry = Entry(_NAMESPACE, f"{to}/{grant.id}", msgspec.json.encode(grant))
             store.kv.put([entry])
-        finally:
-            store.close()
         # last: without its note it is not in force
         note = Entry(_NAMESPACE, f"{to}/{tenant}/{grant.id}", msgspec.json.encode(now))
         self._opened(create=True).kv.put([note])
@@ -178,12 +175,8 @@ class Grants(HomeStore):
         store.kv.put([], deleted=[(_NAMESPACE, "/".join(key)) for key in given])
         for tenant in {giver for _, giver, _ in given} - {gone}:
             keys = [f"{to}/{id}" for to, giver, id in given if giver == tenant]
-            with suppress(StoreError, NotFoundError):
-                giving = self._open(tenant)
-                try:
-                    giving.kv.put([], deleted=[(_NAMESPACE, key) for key in keys])
-                finally:
-                    giving.close()
+            with suppress(StoreError, NotFoundError), closing(self._open(tenant)) as giving:
+                giving.kv.put([], deleted=[(_NAMESPACE, key) for key in keys])
 
     def _index_keys(self, *, to: str = "", tenant: str = "") -> list[tuple[str, str, str]]:
         """List who received what from whom, as (to, tenant, id)."""
@@ -202,16 +195,6 @@ class Grants(HomeStore):
                 remedy="leave the tenant out",
             )
         return tenant_name(self._tenant or tenant)
-
-    def _check_tenants(self, *tenants: str) -> None:
-        names = {info.name for info in backend_for(self._settings).tenants()}
-        for tenant in tenants:
-            if tenant_name(tenant) not in names:
-                raise TenantNotFoundError(
-                    f"there is no tenant {tenant!r}",
-                    remedy=f"make it with `remloom tenant create {tenant}`",
-                    tenant=tenant,
-                )
 
     def _open(self, tenant: str) -> Store:
         settings = replace(self._settings, tenant=tenant)
@@ -233,14 +216,8 @@ class Grants(HomeStore):
             index_keys.setdefault(giver, set()).add(id)
         found: list[Grant] = []
         for giver, ids in index_keys.items():
-            try:
-                store = self._open(giver)
-            except TenantNotFoundError:
-                continue
-            try:
+            with suppress(TenantNotFoundError), closing(self._open(giver)) as store:
                 found += [one for one in stored_grants(store.kv, giver, to) if one.id in ids]
-            finally:
-                store.close()
         return sorted(found, key=lambda grant: grant.made_at, reverse=True)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..errors import TenantNotFoundError
 from ..store.tenants.backends import backend_for
+from ..store.tenants.home import tenant_name
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -34,8 +35,17 @@ class HomeStore:
         if store is not None:
             store.close()
 
+    def _check_tenants(self, *tenants: str) -> None:
+        names = {info.name for info in backend_for(self._settings).tenants()}
+        for tenant in tenants:
+            if tenant_name(tenant) not in names:
+                raise TenantNotFoundError(
+                    f"there is no tenant {tenant!r}",
+                    remedy=f"make it with `remloom tenant create {tenant}`",
+                    tenant=tenant,
+                )
+
     def _found(self) -> Store | None:
-        """Return the store, if it was ever made."""
         try:
             return self._opened(create=False)
         except TenantNotFoundError:

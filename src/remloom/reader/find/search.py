@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...errors import InvalidInputError
 from ...predicates import In
-from ...retrieve.question.question import Embed, checked
+from ...retrieve.question import Embed, checked
 from ...store.contract import Store
 from ...store.indexes.arrays import Ids
 from ...store.specs import SearchSpec

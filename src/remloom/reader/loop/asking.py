@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...errors import RemloomError
 from ...llm import LLM, Budget
-from ...retrieve.question.question import checked
+from ...retrieve.question import checked
 from ..check.evidence import ShownLines
 from ..result import Reading
 from .answering import WrittenAnswer, write_answer

@@ -34,16 +34,19 @@ from .calendar import (
     Grain,
     Node,
     Span,
+    edge_of,
     floor,
     inside,
     mapped,
+    part_of,
+    shifted,
+    slice_of,
     step,
     stretch,
     unit,
     weekend,
 )
 from .pieces import Pieces
-from .slices import edge_of, part_of, shifted, slice_of
 from .tokens import Point
 
 # before a weekday that is not a time
@@ -75,7 +78,6 @@ class Phrases(Pieces):
 
     @cached_property
     def _points(self) -> dict[int, Point | None]:
-        """The points read so far, by their first token."""
         return {}
 
     def licensed(self, point: Point, tie: str, at: int) -> bool:
@@ -174,7 +176,6 @@ class Phrases(Pieces):
             yield point
 
     def _worded(self, at: int) -> Iterator[Point]:
-        """The pieces that begin with a word."""
         word = self.word(at)
         yield from self._slices(self.skip(at, "the"))
         if word == "the" or word in words.RELATIVE:
@@ -193,7 +194,6 @@ class Phrases(Pieces):
             yield from self.floating(at)
 
     def _the(self, at: int) -> Iterator[Point]:
-        """What may follow "the"."""
         day = self.monthday(at)
         if day:
             yield day

@@ -1,4 +1,4 @@
-"""The English words that times are told in."""
+"""The English words for times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ def _set(words: str) -> frozenset[str]:
 
 
 def _numbered(words: str, first: int, step: int = 1) -> dict[str, int]:
-    """Number the words of a text, from `first`."""
     return {word: first + step * position for position, word in enumerate(words.split())}
 
 

@@ -38,7 +38,7 @@ from ...sql.values import (
     walk,
 )
 from ...sql.writer import (
-    Writer,
+    SqlWriter,
     column_and_steps,
     is_plain_step,
     order_way,
@@ -245,8 +245,8 @@ def _sort_key(value: Any) -> str:
     return f"1{ordered:016x}"
 
 
-class PostgresWriter(Writer):
-    """See `Writer`. The bound values are one list of texts, `$1`, each cast to its type."""
+class PostgresWriter(SqlWriter):
+    """See `SqlWriter`. The bound values are one list of texts, `$1`, each cast to its type."""
 
     prefix = "remloom."
     mark = re.compile(r"\(\$1\)\[(\d+)\]")

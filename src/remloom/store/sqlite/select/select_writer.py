@@ -55,7 +55,7 @@ def schema_condition(schema: str) -> str:
 
 
 class SqliteWriter(SqliteExpressions):
-    """See `Writer`: expressions, and the SELECT that they are of."""
+    """See `SqlWriter`: expressions, and the SELECT that they are of."""
 
     def __init__(self, schema: str) -> None:
         super().__init__(schema)

