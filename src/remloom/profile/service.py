@@ -16,7 +16,6 @@ from ..engine.engine import Engine
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..model import Receipt
 from ..store.rules.admission import admit_entry
-from .editing import Editing
 from .evidence.claim import check_scope
 from .slots.slot import EXTRAS
 
