@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from remloom.memory import Home, Memory
 from remloom.model import Edge, Entity, Hit, Message, Moment, Person, Resource
 from remloom.serve.cli.app import SECTIONS, program
-from remloom.serve.cli.views.hit_list import snippet
+from remloom.serve.cli.views.hits import snippet
 from waiting import PATIENCE
 
 RECORDS = [

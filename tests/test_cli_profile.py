@@ -365,7 +365,7 @@ def test_the_name_of_a_slot_goes_before_the_id_of_a_belief(known: Path) -> None:
 def test_an_id_that_several_have_is_refused_with_them_named(
     known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.serve.cli.commands.beliefs.SHORTEST_ID", 1)
+    monkeypatch.setattr("remloom.serve.cli.commands.profile.SHORTEST_ID", 1)
     with Memory.open(known / "home", embedder="none") as memory:
         ends: dict[str, str] = {}
         # of 17 ids two end alike

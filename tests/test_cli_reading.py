@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remloom.serve.cli.app import program
-from remloom.serve.cli.interactive.demo import STEPS, documents
+from remloom.serve.cli.commands.demo import STEPS, documents
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from prompt_toolkit.document import Document
 from remloom.memory import Home, Memory
 from remloom.model import Edge, Entity
 from remloom.serve.cli.app import program
-from remloom.serve.cli.interactive.completion import StatementCompleter
-from remloom.serve.cli.interactive.shell import COMMANDS
-from remloom.serve.cli.interactive.statements import from_lines, is_open, split
+from remloom.serve.cli.commands.completion import StatementCompleter
+from remloom.serve.cli.commands.shell import COMMANDS
+from remloom.serve.cli.commands.statements import from_lines, is_open, split
 from waiting import PATIENCE
 
 RECORDS = [

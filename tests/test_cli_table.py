@@ -77,7 +77,7 @@ def _options(command: click.Command) -> list[click.Option]:
 
 
 def test_every_operation_has_a_command_or_a_reason_why_not() -> None:
-    called = {row.of for rows in TABLE.values() for row in rows.values()}
+    called = {row.method for rows in TABLE.values() for row in rows.values()}
     reasons = [name for names in NO_COMMAND.values() for name in names]
     without = {one.name for one in OPERATIONS if _path(one) not in called}
     assert without == set(reasons)

@@ -18,8 +18,7 @@ from remloom.errors import NotFoundError
 from remloom.memory.admin import Admin
 from remloom.operations import TOOLS
 from remloom.profile.service import Profiles
-from remloom.telemetry import instrument, uninstrument
-from remloom.telemetry.span import SPANS
+from remloom.telemetry import SPANS, instrument, uninstrument
 
 SECRET = "zanzibar"
 

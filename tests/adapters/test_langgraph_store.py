@@ -24,7 +24,7 @@ from langgraph.store.memory import InMemoryStore
 
 from remloom import Memory, Resource
 from remloom.adapters.langgraph import RemloomStore
-from remloom.adapters.langgraph.address import address_of, id_of
+from remloom.adapters.langgraph.items import address_of, id_of
 from remloom.errors import InvalidInputError, UnknownNameError, VectorError
 from remloom.predicates import Query
 

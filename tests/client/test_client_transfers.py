@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from remloom.client.transfers import BackupFolder
+from remloom.client.plans import BackupFolder
 from remloom.errors import ServerError
 
 

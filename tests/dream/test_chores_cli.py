@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from remloom import Memory, Resource
 from remloom.errors import InvalidInputError, ModelRefusedError
 from remloom.serve.cli.app import program
-from remloom.serve.cli.commands.maintenance import window
+from remloom.serve.cli.commands.dreams import window
 from remloom.testing import ScriptedModel
 
 

@@ -18,7 +18,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.serve.cli.app import program
-from remloom.serve.guard.first_key import first_key
+from remloom.serve.guard.authentication import first_key
 from remloom.settings import Settings
 from remloom.tenancy import api_keys
 from remloom.tenancy.api_keys import SCOPES, ApiKeys

@@ -15,7 +15,7 @@ from remloom.kv import Entry
 from remloom.memory.admin import _exported_namespaces
 from remloom.model import Taxonomy
 from remloom.operations import OPERATIONS
-from remloom.operations.methods import CARRIED
+from remloom.operations.table import CARRIED
 from remloom.serve.caller import Caller
 from remloom.serve.mcp.tools import call_tool
 from remloom.store.rules.admission import EXPIRY, SCHEMA

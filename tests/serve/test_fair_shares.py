@@ -15,8 +15,7 @@ from remloom import Home
 from remloom.errors import BusyError, LimitError
 from remloom.operations import OPERATIONS, Hints, Operation
 from remloom.serve.caller import Caller
-from remloom.serve.fair_queue import Call, FairQueue
-from remloom.serve.pool import Pool
+from remloom.serve.pool import FairQueue, Pool, QueuedCall
 from remloom.serve.service import Service
 from remloom.settings import Settings
 from remloom.tenancy.api_keys import SCOPES
@@ -195,7 +194,7 @@ def test_a_queue_gives_each_a_turn_and_nobody_more_than_a_share(places, turn, st
     queue = FairQueue(places, 40, turn=turn, clock=lambda: now)
     for now, (who, step) in enumerate(steps):
         if step < 3 and not queue.is_full() and not queue.has_share(who):
-            calls.append(Call(who, lambda: None, Future()))
+            calls.append(QueuedCall(who, lambda: None, Future()))
             queue.add(calls[-1])
         elif calls:
             # one that waits, or runs
@@ -228,9 +227,9 @@ def test_a_queue_gives_each_a_turn_and_nobody_more_than_a_share(places, turn, st
 
 def test_tenants_take_turns_and_so_do_the_keys_of_one():
     queue = FairQueue(1, 100)
-    first = Call(("a", "1"), lambda: None, Future())
+    first = QueuedCall(("a", "1"), lambda: None, Future())
     given = [("a", "1"), ("a", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("b", "1"), ("c", "1")]
-    for call in (first, *(Call(who, lambda: None, Future()) for who in given)):
+    for call in (first, *(QueuedCall(who, lambda: None, Future()) for who in given)):
         queue.add(call)
     turns, now = [], queue.next()
     while now is not None:
@@ -243,12 +242,12 @@ def test_tenants_take_turns_and_so_do_the_keys_of_one():
 def test_whoever_comes_now_and_then_is_next_after_each_call_of_a_busy_tenant():
     queue, order = FairQueue(8, 100, turn=1.0, clock=lambda: 0.0), []
     for _ in range(16):
-        queue.add(Call(("busy", "1"), lambda: None, Future()))
+        queue.add(QueuedCall(("busy", "1"), lambda: None, Future()))
     for _ in range(5):
         call = queue.next()
         assert queue.next() is None
         # it comes while the other's call runs, and has never called before, or long ago
-        queue.add(Call(("quiet", "1"), lambda: None, Future()))
+        queue.add(QueuedCall(("quiet", "1"), lambda: None, Future()))
         order.append(call.who[0])
         queue.leave(call)
         call = queue.next()

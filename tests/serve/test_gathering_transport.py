@@ -1,6 +1,6 @@
 import asyncio
 
-from remloom.serve.gathering_transport import MOST_GATHERED, GatheringTransport
+from remloom.serve.connections import MOST_GATHERED, GatheringTransport
 
 
 class Sent:

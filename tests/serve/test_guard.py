@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from guarded import HERE, bearer, guarded, make_key
 from remloom.errors import LimitError, MisdirectedError, SettingsError
+from remloom.serve.guard.authentication import LIFETIME, MOST, Sessions
 from remloom.serve.guard.bodies import LARGEST, LARGEST_READ, MIB, LimitedBody, limit_of
+from remloom.serve.guard.middleware import BURST, RateLimit
 from remloom.serve.guard.origins import Origins
-from remloom.serve.guard.rate import BURST, RateLimit
-from remloom.serve.guard.sessions import LIFETIME, MOST, Sessions
 from remloom.settings import Settings
 
 

@@ -163,7 +163,7 @@ def test_no_error_tells_where_the_files_of_the_server_are(tmp_path):
 
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
 def test_what_takes_long_tells_its_progress_to_who_asks(client, revision, monkeypatch):
-    from remloom.operations.tools.ask import ASK
+    from remloom.operations.tools.recall import ASK
     from remloom.serve.mcp import server
 
     def slowly(memory, values, progress):
@@ -202,7 +202,7 @@ def test_a_short_tool_answers_who_asks_for_progress(client):
 
 def test_each_phase_goes_on_with_the_count_of_the_one_before():
     from remloom.dream.context import LearnProgress
-    from remloom.serve.mcp.progress import _Steps
+    from remloom.serve.mcp.server import _Steps
 
     steps = _Steps()
     told = [LearnProgress(phase=phase, done=done, total=2) for phase in "ab" for done in (1, 2)]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from remloom import Memory
 from remloom._version import __version__
 from remloom.serve.cli.app import program
-from remloom.serve.mcp.clients import clients
+from remloom.serve.cli.commands.mcp import clients
 from waiting import PATIENCE
 
 # whatever prints does not reach the client
@@ -32,10 +32,10 @@ def noisy(memory, values, progress):
     return does(memory, values, progress)
 does = lookup.LOOKUP.does
 import msgspec
-from remloom.operations.tools import toolset
+from remloom.operations import tools
 quiet = lookup.LOOKUP
 loud = msgspec.structs.replace(quiet, does=noisy)
-toolset.TOOLS = tuple(loud if one is quiet else one for one in toolset.TOOLS)
+tools.TOOLS = tuple(loud if one is quiet else one for one in tools.TOOLS)
 from remloom.serve.cli import main
 sys.argv = ["remloom", "mcp"]
 main()

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from remloom.operations import OPERATIONS, TOOLS
-from remloom.serve.expected import remedy_for
+from remloom.serve.argument_types import remedy_for
 from remloom.serve.problems import MEDIA_TYPE
 from serving import served
 

@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from guarded import HERE, OWN, bearer, guarded, make_key
 from remloom import Home, Memory
 from remloom.operations import OPERATIONS, TOOLS
-from remloom.serve.guard.first_key import first_key
+from remloom.serve.guard.authentication import first_key
 from remloom.serve.guard.middleware import is_open
 from remloom.tenancy.api_keys import SCOPES, ApiKeys
 from serving import settings_of
@@ -544,7 +544,7 @@ def test_a_job_opens_no_database_that_the_caller_names(home, client, kind):
 
 def test_5_the_scope_of_each_kind_of_job_is_that_of_its_method():
     from remloom.jobs.tasks import KINDS
-    from remloom.serve.http.jobs import job_kind
+    from remloom.serve.http.endpoint import job_kind
 
     add_job = next(one for one in OPERATIONS if one.name == "add_job")
     scopes = {job_kind(one): one.scope for one in OPERATIONS if job_kind(one)}

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from remloom import Settings
 from remloom.operations import OPERATIONS
 from remloom.retrieve import PARTS
-from remloom.serve.cli.views.run_counts import NOUNS
+from remloom.serve.cli.views.runs import NOUNS
 from remloom.serve.service import Service
 from remloom.serve.ui import CONTENT_SECURITY_POLICY, STATIC, mount
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from posixpath import basename, dirname, normpath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ChangedError, InvalidInputError, MissingExtraError
 from ..labels import storable
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncRemloomMemoryTool", "RemloomMemoryTool"]
 
-
-_T = TypeVar("_T")
 
 ROOT = "/memories"
 _MOST_LINES = 999_999
@@ -89,16 +88,16 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that is in a file once."""
-        place = 0
+        position = 0
 
         def replace_once(text: str) -> str:
-            nonlocal place
-            place = _only_place(text, command.old_str, command.path)
-            end = place + len(command.old_str)
-            return text[:place] + command.new_str + text[end:]
+            nonlocal position
+            position = _only_position(text, command.old_str, command.path)
+            end = position + len(command.old_str)
+            return text[:position] + command.new_str + text[end:]
 
         text = self._change(command.path, replace_once)
-        changed = text.count("\n", 0, place)
+        changed = text.count("\n", 0, position)
         first = max(0, changed - _AROUND)
         shown = text.split("\n")[first : changed + _AROUND + 1]
         return (
@@ -178,6 +177,14 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
             return changed
 
 
+def _in_thread(method: Callable[..., str]) -> Any:
+    @wraps(method)
+    async def call(self: AsyncRemloomMemoryTool, *arguments: Any) -> str:
+        return await run_sync(method, self._tool, *arguments)
+
+    return call
+
+
 class AsyncRemloomMemoryTool(BetaAsyncAbstractMemoryTool):
     """`RemloomMemoryTool` for the asynchronous client: each command runs in a thread."""
 
@@ -187,41 +194,17 @@ class AsyncRemloomMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._tool = RemloomMemoryTool(memory)
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """See `RemloomMemoryTool.view`."""
-        return await run_sync(self._tool.view, command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """See `RemloomMemoryTool.create`."""
-        return await run_sync(self._tool.create, command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """See `RemloomMemoryTool.str_replace`."""
-        return await run_sync(self._tool.str_replace, command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """See `RemloomMemoryTool.insert`."""
-        return await run_sync(self._tool.insert, command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """See `RemloomMemoryTool.delete`."""
-        return await run_sync(self._tool.delete, command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """See `RemloomMemoryTool.rename`."""
-        return await run_sync(self._tool.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        """See `RemloomMemoryTool.clear_all_memory`."""
-        return await run_sync(self._tool.clear_all_memory)
+    view = _in_thread(RemloomMemoryTool.view)
+    create = _in_thread(RemloomMemoryTool.create)
+    str_replace = _in_thread(RemloomMemoryTool.str_replace)
+    insert = _in_thread(RemloomMemoryTool.insert)
+    delete = _in_thread(RemloomMemoryTool.delete)
+    rename = _in_thread(RemloomMemoryTool.rename)
+    clear_all_memory = _in_thread(RemloomMemoryTool.clear_all_memory)
 
 
 def _resolve(path: str) -> str:
-    """The path without `.`, `..`, and slashes that say nothing.
-
-    Raises:
-        ToolError: it is not below the root, or no text that can be kept.
-    """
+    """The path without `.`, `..`, and slashes that say nothing."""
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     inner = path.removeprefix(ROOT).lstrip("/")
@@ -235,20 +218,19 @@ def _resolve(path: str) -> str:
     return resolved
 
 
-def _only_place(text: str, target: str, path: str) -> int:
-    """Where a text stands that stands there once."""
+def _only_position(text: str, target: str, path: str) -> int:
     places = []
-    place = text.find(target)
-    while place >= 0:
-        places.append(place)
-        place = text.find(target, place + 1)
+    position = text.find(target)
+    while position >= 0:
+        places.append(position)
+        position = text.find(target, position + 1)
     count = text.count(target)
     if count == 0:
         raise ToolError(
             f"No replacement was performed, old_str `{target}` did not appear verbatim in {path}."
         )
     if count > 1:
-        lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+        lines = ", ".join(str(text.count("\n", 0, position) + 1) for position in places)
         raise ToolError(
             f"No replacement was performed. Multiple occurrences of old_str `{target}` in lines: "
             f"{lines}. Please ensure it is unique"

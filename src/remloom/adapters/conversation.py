@@ -14,7 +14,7 @@ from ..errors import ChangedError, InvalidInputError, NotFoundError
 from ..memory import Memory
 from ..model import Edge, Resource, edge_types
 from ..predicates import Eq, Query
-from .ids import record_id
+from . import record_id
 
 __all__ = ["Conversation", "MessageReader"]
 
@@ -22,7 +22,7 @@ __all__ = ["Conversation", "MessageReader"]
 MessageReader = Callable[[Any], tuple[str, str]]
 
 _BEFORE = 8  # items before new ones among which the last that was said is looked for
-_BESIDE = 400  # characters of the words before that are part of a turn's context
+_CONTEXT = 400  # characters of the words before that are part of a turn's context
 
 
 class Conversation:
@@ -39,7 +39,7 @@ class Conversation:
 
     def __init__(self, memory: Memory, kind: str, name: str, message_of: MessageReader) -> None:
         self._memory = memory
-        self._said = message_of
+        self._message_of = message_of
         encoded = quote(name, safe="", errors="surrogatepass")
         self._title = f"Session {encoded}"
         # no name has a number sign in it any more
@@ -47,7 +47,6 @@ class Conversation:
         self._unsaid_uri = f"{self._uri}#unsaid"
 
     def items(self, limit: int | None = None) -> list[Any]:
-        """List the items, oldest first; with a limit, the latest."""
         return [_item_of(stored) for stored in self._stored(limit)]
 
     def add(self, items: Iterable[Any]) -> None:
@@ -82,7 +81,6 @@ class Conversation:
         self._forget(before)
 
     def pop(self) -> Any:
-        """Take the last item away and return it; None when there is none."""
         while stored := self._stored(1):
             if self._forget(stored):
                 return _item_of(stored[0])
@@ -97,7 +95,6 @@ class Conversation:
         return _item_of(taken[0]) if self._forget(taken) else None
 
     def clear(self) -> list[Any]:
-        """Take all items away and return them."""
         stored = self._stored(None)
         gone = set(self._forget(stored))
         return [_item_of(resource) for resource in stored if resource.id in gone]
@@ -152,7 +149,7 @@ class Conversation:
     def _resource(
         self, item: Any, text: str, position: int, now: datetime, previous: Resource | None
     ) -> Resource:
-        speaker, words = self._said(item)
+        speaker, words = self._message_of(item)
         resource = Resource(
             id=record_id(self._uri, position),
             name=f"{self._title} #{position + 1}",
@@ -164,7 +161,7 @@ class Conversation:
         )
         if not words:
             return resource
-        before = previous.content[-_BESIDE:] if previous else ""
+        before = previous.content[-_CONTEXT:] if previous else ""
         return msgspec.structs.replace(
             resource,
             content=words.replace("\0", "").encode(errors="replace").decode(),
@@ -175,11 +172,7 @@ class Conversation:
 
 
 def _encode(item: Any) -> str:
-    """Write an item as JSON, every character of its texts included.
-
-    Raises:
-        InvalidInputError: it is not JSON.
-    """
+    """Write an item as JSON, every character of its texts included."""
     try:
         text = json.dumps(item, ensure_ascii=False)
         text.encode()

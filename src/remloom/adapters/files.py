@@ -12,7 +12,7 @@ from ..errors import ChangedError, NotFoundError
 from ..memory import Memory
 from ..model import Resource
 from ..predicates import Query, StartsWith
-from .ids import record_id
+from . import record_id
 
 __all__ = ["Files"]
 
@@ -24,8 +24,8 @@ class Files:
     """Files by their absolute paths, `/` between names, below one root, which is always there.
 
     A file is a resource with its text, exactly, as content. A folder is one too, without content,
-    and is there as well when a file is in it. Several processes may write at once: whoever comes
-    too late is told by the error of a file system.
+    and is there as well when a file is in it. Several processes may write at once: the one that
+    is too late gets the error of a file system.
 
     Args:
         scheme: of the uris: `<scheme>:/memories/notes.md`.
@@ -38,14 +38,12 @@ class Files:
         self.root = root
 
     def get(self, path: str) -> Resource | None:
-        """Get a file; None when there is none."""
         try:
             return self._memory.get_resource(self._id(path))
         except NotFoundError:
             return None
 
     def is_folder(self, path: str) -> bool:
-        """Say whether a path is a folder."""
         return path == self.root or bool(self._below(path, 1))
 
     def below(self, path: str) -> dict[str, Resource]:
@@ -93,8 +91,8 @@ class Files:
     def move(self, path: str, to: str) -> None:
         """Move a file, or a folder with all that is in it, and make the folders above.
 
-        It is written where it goes before it is forgotten where it was: whoever is killed in
-        between leaves both.
+        It is written at the new path before it is forgotten at the old one: a process that is
+        killed in between leaves both.
 
         Raises:
             FileNotFoundError: there is none.
@@ -119,7 +117,6 @@ class Files:
         self._forget(path, moved)
 
     def clear(self) -> None:
-        """Forget everything below the root."""
         if everything := self._below(self.root):
             self._forget(self.root, everything)
 

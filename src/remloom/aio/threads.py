@@ -9,7 +9,7 @@ from functools import partial, wraps
 from itertools import islice
 from operator import attrgetter
 from threading import Lock
-from types import FunctionType, TracebackType
+from types import FunctionType
 from typing import Any, Self, TypeVar
 
 R = TypeVar("R")
@@ -21,8 +21,6 @@ _NOUNS: dict[str, type[Noun]] = {}
 
 
 class InThreads(ABC):
-    """Base of what calls the methods of something else in threads."""
-
     @abstractmethod
     def _opened(self) -> Any:
         """Give what the methods are of."""
@@ -33,11 +31,7 @@ class InThreads(ABC):
 
 
 class Noun(InThreads):
-    """A noun of a memory (`memory.runs`, …) whose methods are awaited.
-
-    Args:
-        find: gives the noun of the opened memory.
-    """
+    """A noun of a memory (`memory.runs`, …) whose methods are awaited."""
 
     def __init__(self, memory: InThreads, find: Callable[[Any], Any]) -> None:
         self._memory = memory
@@ -51,20 +45,13 @@ class Noun(InThreads):
 
 
 class AsyncClosing(InThreads):
-    """Base of what is closed at the end of `async with`."""
-
     @abstractmethod
     async def close(self) -> None: ...
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 

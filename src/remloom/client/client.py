@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from .connection import TIMEOUT, AsyncConnection, Connection
+from .connection import TIMEOUT, AsyncConnection, Connection, ServerAddress
 from .methods import Over
 from .nouns import AsyncClientMethods, AsyncReaderMethods, ClientMethods, ReaderMethods
 
@@ -48,7 +47,8 @@ class Client(ClientMethods):
         timeout: float = TIMEOUT,
         http: httpx.Client | None = None,
     ) -> None:
-        super().__init__(Connection(url, key, tenant, timeout, http))
+        target = ServerAddress(url, key, tenant, timeout if http is None else None)
+        super().__init__(Connection(target, http))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._connection.target.shown}>"
@@ -56,12 +56,7 @@ class Client(ClientMethods):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -92,7 +87,8 @@ class AsyncClient(AsyncClientMethods):
         timeout: float = TIMEOUT,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        super().__init__(AsyncConnection(url, key, tenant, timeout, http))
+        target = ServerAddress(url, key, tenant, timeout if http is None else None)
+        super().__init__(AsyncConnection(target, http))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._connection.target.shown}>"
@@ -100,12 +96,7 @@ class AsyncClient(AsyncClientMethods):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -124,7 +115,7 @@ class _Documents(Over):
         self, connection: Any, names: list[str], told: EventCallback | None = None
     ) -> None:
         super().__init__(connection)
-        self._given = {"documents": names, "told": told}
+        self._defaults = {"documents": names, "told": told}
 
 
 class ClientReader(_Documents, ReaderMethods):

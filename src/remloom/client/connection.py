@@ -49,8 +49,12 @@ _BUSY = (429, 502, 503, 504)
 _GROWING = wait_exponential(multiplier=0.1, max=8) + wait_random(0, 0.5)
 
 
-class _Target:
-    """Where a server is, and what every request to it carries."""
+class ServerAddress:
+    """Where a server is, and what every request to it carries.
+
+    Args:
+        timeout: seconds for a reply; None: as the httpx client that was given has it.
+    """
 
     def __init__(
         self, url: str, key: str | None, tenant: str | None, timeout: float | None
@@ -76,7 +80,6 @@ class _Target:
         self.headers = {"authorization": f"Bearer {key}"}
         if tenant is not None:
             self.headers["x-remloom-tenant"] = tenant
-        # None: whoever gave the httpx client has said how long to wait
         self.timeout = None if timeout is None else httpx.Timeout(timeout)
 
     def arguments(self, request: HttpRequest) -> dict[str, Any]:
@@ -134,7 +137,6 @@ def _checked(response: httpx.Response) -> httpx.Response:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Whether the same request may have a reply when it is sent again."""
     if not isinstance(error, _Unanswered):
         return False
     return isinstance(error.cause, httpx.Response) or not is_without_tls(error.cause)
@@ -144,9 +146,9 @@ def _pause(state: RetryCallState) -> float:
     """How long to wait before trying again: as long as the server says, if it does."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, _Unanswered) and isinstance(error.cause, httpx.Response):
-        said = error.cause.headers.get("retry-after", "")
-        if said.isdecimal():
-            return float(said)
+        seconds = error.cause.headers.get("retry-after", "")
+        if seconds.isdecimal():
+            return float(seconds)
     return _GROWING(state)
 
 
@@ -162,24 +164,13 @@ _RETRYING: dict[str, Any] = {
 class Connection:
     """Sends requests, one after another or from many threads."""
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None,
-        tenant: str | None,
-        timeout: float,
-        http: httpx.Client | None,
-    ) -> None:
-        self.target = _Target(url, key, tenant, timeout if http is None else None)
+    def __init__(self, target: ServerAddress, http: httpx.Client | None) -> None:
+        self.target = target
         self._http = http or httpx.Client()
+        self.close = self._http.close
 
     def carry_out(self, plan: Plan[R]) -> R:
-        """Send what a plan asks for, until it returns.
-
-        Raises:
-            RemloomError: what was raised in the server.
-            ServerError: there is no reply, though it was asked for several times.
-        """
+        """Send what a plan asks for, until it returns."""
         with closing(plan):
             try:
                 request = next(plan)
@@ -190,7 +181,6 @@ class Connection:
                 return value
 
     def ask(self, request: HttpRequest) -> Any:
-        """Send a request, and give the value of its reply."""
         arguments = self.target.arguments(request)
         operation = request.operation
         if not operation.carries and request.callback is None:
@@ -206,23 +196,21 @@ class Connection:
             raise unreachable(self.target.url, error) from error
 
     def _exchange(self, arguments: dict[str, Any]) -> httpx.Response:
-        """Send one request until there is a reply."""
         try:
-            for attempt in Retrying(**_RETRYING):
-                with attempt:
-                    try:
-                        return _checked(self._http.request(**arguments))
-                    except httpx.RequestError as error:
-                        raise _Unanswered(error) from error
+            return Retrying(**_RETRYING)(self._send, arguments)
         except _Unanswered as error:
             return error.give_up(self.target.url)
-        raise AssertionError("retrying ends with a reply or an error")
+
+    def _send(self, arguments: dict[str, Any]) -> httpx.Response:
+        try:
+            return _checked(self._http.request(**arguments))
+        except httpx.RequestError as error:
+            raise _Unanswered(error) from error
 
     def _follow(self, request: HttpRequest, arguments: dict[str, Any]) -> Any:
-        """Call what is long, and report its progress as it comes."""
         arguments["headers"]["accept"] = EVENTS
         with connect_sse(self._http, **arguments) as source:
-            if source.response.status_code >= 400:
+            if source.response.is_error:
                 source.response.read()
             check_stream(request.operation, source.response, EVENTS)
             for event in source.iter_sse():
@@ -231,34 +219,23 @@ class Connection:
         raise _cut_off(request.operation)
 
     def _download(self, request: HttpRequest, arguments: dict[str, Any]) -> None:
-        """Call what answers with a stream, and write it down."""
         with self._http.stream(**arguments) as response:
-            if response.status_code >= 400:
+            if response.is_error:
                 response.read()
             check_stream(request.operation, response, request.operation.media_type)
             for piece in response.iter_bytes():
                 request.stream(piece)
 
-    def close(self) -> None:
-        self._http.close()
-
 
 class AsyncConnection:
     """Sends requests for asyncio."""
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None,
-        tenant: str | None,
-        timeout: float,
-        http: httpx.AsyncClient | None,
-    ) -> None:
-        self.target = _Target(url, key, tenant, timeout if http is None else None)
+    def __init__(self, target: ServerAddress, http: httpx.AsyncClient | None) -> None:
+        self.target = target
         self._http = http or httpx.AsyncClient()
+        self.close = self._http.aclose
 
     async def carry_out(self, plan: Plan[R]) -> R:
-        """Send what a plan asks for, until it returns; see `Connection.carry_out`."""
         with closing(plan):
             try:
                 request = next(plan)
@@ -269,7 +246,6 @@ class AsyncConnection:
                 return value
 
     async def ask(self, request: HttpRequest) -> Any:
-        """Send a request, and give the value of its reply."""
         arguments = self.target.arguments(request)
         operation = request.operation
         if not operation.carries and request.callback is None:
@@ -286,22 +262,21 @@ class AsyncConnection:
             raise unreachable(self.target.url, error) from error
 
     async def _exchange(self, arguments: dict[str, Any]) -> httpx.Response:
-        """Send one request until there is a reply."""
         try:
-            async for attempt in AsyncRetrying(**_RETRYING):
-                with attempt:
-                    try:
-                        return _checked(await self._http.request(**arguments))
-                    except httpx.RequestError as error:
-                        raise _Unanswered(error) from error
+            return await AsyncRetrying(**_RETRYING)(self._send, arguments)
         except _Unanswered as error:
             return error.give_up(self.target.url)
-        raise AssertionError("retrying ends with a reply or an error")
+
+    async def _send(self, arguments: dict[str, Any]) -> httpx.Response:
+        try:
+            return _checked(await self._http.request(**arguments))
+        except httpx.RequestError as error:
+            raise _Unanswered(error) from error
 
     async def _follow(self, request: HttpRequest, arguments: dict[str, Any]) -> Any:
         arguments["headers"]["accept"] = EVENTS
         async with aconnect_sse(self._http, **arguments) as source:
-            if source.response.status_code >= 400:
+            if source.response.is_error:
                 await source.response.aread()
             check_stream(request.operation, source.response, EVENTS)
             async for event in source.aiter_sse():
@@ -311,14 +286,11 @@ class AsyncConnection:
 
     async def _download(self, request: HttpRequest, arguments: dict[str, Any]) -> None:
         async with self._http.stream(**arguments) as response:
-            if response.status_code >= 400:
+            if response.is_error:
                 await response.aread()
             check_stream(request.operation, response, request.operation.media_type)
             async for piece in response.aiter_bytes():
                 request.stream(piece)
-
-    async def close(self) -> None:
-        await self._http.aclose()
 
 
 async def _asynchronous(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
@@ -327,12 +299,7 @@ async def _asynchronous(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _is_last(request: HttpRequest, event: ServerSentEvent) -> bool:
-    """Report progress; tell whether the event is the result.
-
-    Raises:
-        RemloomError: the event is the error that ended the call.
-        ServerError: it reports nothing that can be read.
-    """
+    """Report progress; tell whether the event is the result."""
     if event.event == "progress" and request.callback is not None:
         request.callback(*_reported(event.data))
     if event.event == "error":

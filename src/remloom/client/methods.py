@@ -21,7 +21,7 @@ class Over:
     """Base of what is done over a connection."""
 
     # arguments, and fields of operations, of every call that takes them
-    _given: Mapping[str, Any] = MappingProxyType({})
+    _defaults: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -65,13 +65,15 @@ def _plan_of(name: str, method: FunctionType) -> Callable[..., Plan[Any]] | None
 
 
 def _single(operation: Operation, signature: inspect.Signature) -> Callable[..., Plan[Any]]:
-    """Give the plan of one request."""
-
     def plan(over: Over, *args: Any, **kwargs: Any) -> Plan[Any]:
-        given = {one: over._given[one] for one in over._given if one in signature.parameters}
-        arguments = SentArguments(operation, signature.bind(over, *args, **{**given, **kwargs}))
+        defaults = {
+            one: over._defaults[one] for one in over._defaults if one in signature.parameters
+        }
+        arguments = SentArguments(operation, signature.bind(over, *args, **{**defaults, **kwargs}))
         taken = operation.takes.__struct_fields__
-        fields = {one: over._given[one] for one in over._given if one in taken} | arguments.fields
+        fields = {
+            one: over._defaults[one] for one in over._defaults if one in taken
+        } | arguments.fields
         return (yield request_of(operation, fields, callback=arguments.callback))
 
     return plan
@@ -121,7 +123,6 @@ def _paged(
 
 
 def _nouns(read: Callable[[Any], Any]) -> tuple[property, property] | None:
-    """Make the properties of both clients that give a noun; None if it is no noun."""
     made = _NOUNS.get(read.__annotations__["return"])
     return made and (_property(read, made[0]), _property(read, made[1]))
 

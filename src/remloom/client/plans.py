@@ -7,30 +7,33 @@ carry the same plans out.
 from __future__ import annotations
 
 import os
+import tarfile
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
 from ..engine.arguments import check_query
-from ..errors import InvalidInputError, SourceError
+from ..engine.private_files import create_private
+from ..errors import ConflictError, InvalidInputError, ServerError, SourceError
 from ..model import Entity, Exported, Imported, Moment, ReadReport, Registered, Resource, Row
 from ..predicates import All, Query
 from ..query.render import render_condition
 from ..schema.definitions.definition_input import DefinitionInput, read_definition
 from ..sources import find_files
+from .replies import UNREADABLE
 from .request import HttpRequest, request_of
-from .transfers import BackupFolder, ExportFile, pieces_of
 
 if TYPE_CHECKING:
     from ..operations.records import RecordPage
     from ..profile.beliefs.exchange import Imported as ImportedProfile
     from ..schema.drift import Drift
     from ..schema.sync.report import SyncReport
-
 
 R = TypeVar("R")
 T = TypeVar("T", Resource, Entity, Moment)
@@ -41,12 +44,10 @@ PAGE = 1_000  # records of one request
 
 
 def query_records(kind: type[T], query: Query) -> Plan[list[T]]:
-    """List records by predicates, as `Memory.query_entities` does."""
     return _query_records(kind.schema, query)
 
 
 def query_rows(schema: str, query: Query) -> Plan[list[Row]]:
-    """List rows by predicates, as `Schemas.query_rows` does."""
     return _query_records(schema, query)
 
 
@@ -89,9 +90,9 @@ def source_drift(source: str, *, accept: bool = False, url: str | None = None) -
 
 
 def _refuse(arguments: Mapping[str, Any]) -> None:
-    if given := [name for name, value in arguments.items() if value]:
+    if refused := [name for name, value in arguments.items() if value]:
         raise InvalidInputError(
-            f"a server takes no {given[0]} of a database", remedy="say it where the memory is"
+            f"a server takes no {refused[0]} of a database", remedy="say it where the memory is"
         )
 
 
@@ -105,8 +106,8 @@ def _query_records(schema: str, query: Query) -> Plan[list[Any]]:
     found: list[Any] = []
     while query.count is None or len(found) < query.count:
         wanted = PAGE if query.count is None else min(PAGE, query.count - len(found))
-        place = {"limit": wanted, "offset": query.skip + len(found)}
-        page = yield request_of("query_records", {**fields, **place})
+        window = {"limit": wanted, "offset": query.skip + len(found)}
+        page = yield request_of("query_records", {**fields, **window})
         found += page
         if len(page) < wanted:
             break
@@ -114,13 +115,11 @@ def _query_records(schema: str, query: Query) -> Plan[list[Any]]:
 
 
 def moments_by_time(start: datetime, end: datetime) -> Plan[list[Moment]]:
-    """List the moments of a time, as `Memory.get_moments_by_time` does."""
     window = msgspec.to_builtins({"start": start, "end": end})
     return _moments("get_moments_by_time", window)
 
 
 def moments_by_type(type: str) -> Plan[list[Moment]]:
-    """List the moments of a type, as `Memory.get_moments_by_type` does."""
     return _moments("get_moments_by_type", {"type": type})
 
 
@@ -176,22 +175,21 @@ def list_records(cursor: str, schema: str | None = None) -> Plan[RecordPage]:
 
 def export(path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> Plan[Exported]:
     """Write everything into a new file here, or into an open stream, as `Admin.export` does."""
-    with ExportFile(path) as file:
-        yield request_of("export", {"vectors": vectors}, stream=file.write)
-        return file.counts()
+    with _opened(path, create_private) as stream:
+        tail = _Tail(stream)
+        yield request_of("export", {"vectors": vectors}, stream=tail.write)
+        return tail.counts()
 
 
 def import_(
     path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
 ) -> Plan[Imported]:
-    """Send an export, as `Admin.import_` takes it."""
     with pieces_of(path) as pieces:
         done: Imported = yield request_of("import", {"incomplete": incomplete}, stream=pieces)
         return done
 
 
 def import_profile(path: str | os.PathLike[str]) -> Plan[ImportedProfile]:
-    """Send a profile, as `Profiles.import_` takes it."""
     with pieces_of(path) as pieces:
         done: ImportedProfile = yield request_of("profile_import", {}, stream=pieces)
         return done
@@ -237,3 +235,100 @@ PLANS: dict[str, Callable[..., Plan[Any]]] = {
 }
 # those that give a page of what is iterated over; called with the cursor of the page before
 PAGES: dict[str, Callable[..., Plan[RecordPage]]] = {"admin.records": list_records}
+
+
+_PIECE = 1 << 16  # bytes
+_TAIL = 4_096  # bytes in which the last line of an export stands
+_END_OF_ARCHIVE = bytes(2 * tarfile.BLOCKSIZE)
+
+
+class _Tail:
+    """Writes pieces to a stream, and keeps the last of the bytes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._tail = b""
+
+    def write(self, piece: bytes) -> None:
+        self._stream.write(piece)
+        self._tail = (self._tail + piece)[-_TAIL:]
+
+    def counts(self) -> Exported:
+        """Read how much was exported out of the last line."""
+        try:
+            return msgspec.json.decode(self._tail.rstrip().rpartition(b"\n")[2], type=Exported)
+        except UNREADABLE as error:
+            raise _cut_off("export") from error
+
+
+class BackupFolder:
+    """A new folder that a backup is unpacked into. A context manager."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    def __enter__(self) -> BackupFolder:
+        if self._path.exists():
+            raise ConflictError(f"{self._path} is there already", remedy="choose a new folder name")
+        self._archive = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._archive.close()
+
+    def write(self, piece: bytes) -> None:
+        self._archive.write(piece)
+
+    def unpack(self) -> None:
+        """Put the folder in its place, whole or not at all."""
+        size = self._archive.seek(0, os.SEEK_END)
+        self._archive.seek(max(0, size - len(_END_OF_ARCHIVE)))
+        # a reader of archives takes one that was cut off between two files for whole
+        if self._archive.read() != _END_OF_ARCHIVE:
+            raise _cut_off("backup")
+        self._archive.seek(0)
+        with tempfile.TemporaryDirectory(dir=self._path.absolute().parent) as folder:
+            try:
+                with tarfile.open(fileobj=self._archive, mode="r:") as archive:
+                    _check_members(archive)
+                    # Python before 3.11.4 has no filters
+                    options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                    archive.extractall(folder, **options)  # type: ignore[arg-type]  # noqa: S202
+            except tarfile.TarError as error:
+                raise ServerError(
+                    f"the backup cannot be read: {error}", remedy="take it again"
+                ) from error
+            found = list(Path(folder).iterdir())
+            if len(found) != 1:
+                raise ServerError(f"the backup has {len(found)} folders, and not one")
+            found[0].rename(self._path)
+
+
+@contextmanager
+def pieces_of(path: str | os.PathLike[str] | IO[bytes]) -> Iterator[Iterator[bytes]]:
+    """Give the bytes of a file, or of an open stream, piece by piece."""
+    with _opened(path, lambda name: open(name, "rb")) as stream:
+        yield iter(lambda: stream.read(_PIECE), b"")
+
+
+def _opened(
+    path: str | os.PathLike[str] | IO[bytes],
+    open_file: Callable[[str | os.PathLike[str]], AbstractContextManager[IO[bytes]]],
+) -> AbstractContextManager[IO[bytes]]:
+    return open_file(path) if isinstance(path, str | os.PathLike) else nullcontext(path)
+
+
+def _cut_off(what: str) -> ServerError:
+    return ServerError(f"the {what} was cut off", remedy=f"{what} again")
+
+
+def _check_members(archive: tarfile.TarFile) -> None:
+    """Refuse an archive that has more than files and folders, or one that is outside its folder."""
+    for member in archive.getmembers():
+        path = PurePosixPath(member.name)
+        is_plain = member.isreg() or member.isdir()
+        if not is_plain or path.is_absolute() or ".." in path.parts or "\\" in member.name:
+            raise ServerError(
+                f"the backup has {member.name!r}, which is no file or folder of its own",
+                remedy="look at the server that it came from",
+            )

@@ -27,12 +27,7 @@ _NO_ADDRESS = "an address that cannot be read"
 
 
 def read_reply(operation: Operation, response: httpx.Response) -> Any:
-    """Read the value out of a reply whose body is there.
-
-    Raises:
-        RemloomError: what was raised in the server.
-        ServerError: it is not what the operation answers.
-    """
+    """Read the value out of a reply whose body is there."""
     if response.status_code >= 400:
         raise_problem(response.status_code, response.content)
     if response.status_code == _NO_CONTENT and operation.may_give_nothing:
@@ -44,12 +39,7 @@ def read_reply(operation: Operation, response: httpx.Response) -> Any:
 
 
 def check_stream(operation: Operation, response: httpx.Response, media_type: str) -> None:
-    """Refuse a reply that is not a stream of this type.
-
-    Raises:
-        RemloomError: what was raised in the server; the body of such a reply has been read.
-        ServerError: it is something else.
-    """
+    """Refuse a reply that is not a stream of this type."""
     if response.status_code >= 400:
         raise_problem(response.status_code, response.content)
     if not _is(response, media_type):
@@ -57,11 +47,7 @@ def check_stream(operation: Operation, response: httpx.Response, media_type: str
 
 
 def read_json(operation: Operation, body: bytes) -> Any:
-    """Read a value that stands as JSON in a reply or an event.
-
-    Raises:
-        ServerError: it is no value of the operation.
-    """
+    """Read a value that stands as JSON in a reply or an event."""
     kind: Any = type(None) if operation.gives is None else operation.gives
     try:
         value = msgspec.json.decode(body, type=kind)
@@ -109,8 +95,6 @@ def _undocumented(operation: Operation, response: httpx.Response, due: str) -> S
 
 
 class _Problem(Struct, kw_only=True):
-    """A problem of RFC 9457, with our members."""
-
     title: str = ""
     detail: str = ""
     error: str = ""
@@ -119,20 +103,15 @@ class _Problem(Struct, kw_only=True):
 
 
 def raise_problem(status: int, body: bytes) -> None:
-    """Raise the error that a reply tells of.
-
-    Raises:
-        RemloomError: of the class that was raised in the server; `ServerError` for a reply that is
-            none of ours.
-    """
+    """Raise the error that a reply tells of."""
     try:
         problem = msgspec.json.decode(body, type=_Problem)
     except UNREADABLE:
         problem = _Problem()
     kind = getattr(errors, problem.error, None)
     if not (isinstance(kind, type) and issubclass(kind, RemloomError)):
-        said = problem.detail or problem.title or body[:200].decode(errors="replace")
-        raise ServerError(f"the server answered {status}: {said}", status=status)
+        message = problem.detail or problem.title or body[:200].decode(errors="replace")
+        raise ServerError(f"the server answered {status}: {message}", status=status)
     # constructors of subclasses take other arguments than what is known here
     error = kind.__new__(kind)
     RemloomError.__init__(error, problem.detail, remedy=problem.remedy)

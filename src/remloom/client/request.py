@@ -169,10 +169,8 @@ class SentArguments:
 
 
 def _receiver(name: str, callback: Callable[..., Any]) -> Callable[..., None]:
-    """Make what takes progress as JSON has it, and gives it as `Memory` does."""
-
-    def receive(*given: Any) -> None:
-        callback(*(_progress_value(name, one) for one in given))
+    def receive(*values: Any) -> None:
+        callback(*(_progress_value(name, one) for one in values))
 
     return receive
 
@@ -195,7 +193,6 @@ def _progress_value(name: str, value: Any) -> Any:
 
 @cache
 def _texts_of(takes: type[Struct]) -> frozenset[str]:
-    """The fields that are text, and nothing else."""
     return frozenset(
         field.name
         for field in msgspec.structs.fields(takes)

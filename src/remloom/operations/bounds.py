@@ -1,12 +1,14 @@
-"""How large an argument may be that comes from outside, by its name: one name, one bound."""
+"""Types of arguments that come from outside, and how large they may be: one name, one bound."""
 
 from __future__ import annotations
 
 import typing
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
+from ..errors import InvalidInputError
 from ..predicates import LONGEST_QUESTION
 
 MOST_ITEMS = 1_000  # of a list
@@ -70,3 +72,33 @@ def without_pattern(hint: Any) -> Any:
         return hint
     kept = [Meta(max_length=one.max_length, min_length=one.min_length) for one in bounds]
     return Annotated[(base, *kept)]
+
+
+_MOST_LABELS = 50
+
+Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL, pattern=NO_NUL)]
+Labels: TypeAlias = Annotated[list[Label], Meta(min_length=1, max_length=_MOST_LABELS)]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+Text: TypeAlias = Annotated[str, Meta(max_length=LONGEST_TEXT, pattern=NO_NUL)]
+Time: TypeAlias = Annotated[str, Meta(max_length=40, description="ISO 8601")]
+
+
+def parse_time(text: str, name: str) -> datetime | None:
+    """Read a date or time as agents write it; without a zone it is UTC. None for no text.
+
+    Raises:
+        InvalidInputError: it is no time.
+
+    >>> parse_time("2025-05-01", "start").isoformat()
+    '2025-05-01T00:00:00+00:00'
+    """
+    if not text.strip():
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidInputError(
+            f"{name} {text!r} is not a time",
+            remedy="write it like 2025-05-01 or 2025-05-01T09:30:00Z",
+        ) from None
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)

@@ -1,22 +1,24 @@
-"""Documents that are sent, or that lie where the server may read."""
+"""Documents that are sent or read by the server, and whole memories as streams."""
 
 from __future__ import annotations
 
 import os
 import re
+import tarfile
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..errors import InvalidInputError
 from ..jobs import Job
-from ..model import ReadReport
+from ..model import Exported, Imported, ReadReport
+from ..profile.beliefs.exchange import Imported as ImportedProfile
 from ..settings import split_list
 from ..store.rules.admission import JOB, admit
 from ..tenancy.api_keys import Scope
@@ -77,15 +79,15 @@ class ServedDocuments(OfMemory):
         with tempfile.TemporaryDirectory(prefix="remloom-") as folder:
             for number, (file, name) in enumerate(zip(files, names, strict=True)):
                 # the suffix says what it is, so that the name is kept
-                place = Path(folder, str(number), name.rpartition("/")[2])
-                place.parent.mkdir()
-                place.write_bytes(file.content)
+                copy = Path(folder, str(number), name.rpartition("/")[2])
+                copy.parent.mkdir()
+                copy.write_bytes(file.content)
                 last = wait and number == len(names) - 1
                 report = self.memory.read(
-                    place, category=category, wait=last, progress=progress, uri=name
+                    copy, category=category, wait=last, progress=progress, uri=name
                 )
                 reports.append(report)
-                place.unlink()
+                copy.unlink()
         return ReadReport.of_parts(reports)
 
     def read_path(
@@ -200,12 +202,76 @@ DOCUMENTS: tuple[Operation, ...] = (
     _documents("read_documents", "POST /v1/documents", "write", idempotent=True, is_long=True),
     _documents("read_path", "POST /v1/paths", "admin", idempotent=True, is_long=True),
     replace(
-        _documents("add_job", "POST /v1/jobs", "dream"),
+        _documents(
+            "add_job",
+            "POST /v1/jobs",
+            "dream",
+            also_needs=lambda values: scopes_of_job(values.kind),
+        ),
         method="jobs.add",
-        also_needs=lambda values: scopes_of_job(values.kind),
     ),
     replace(
         _documents("retry_job", "POST /v1/jobs/{id}/retry", "dream", idempotent=True),
         method="jobs.retry",
     ),
+)
+
+
+class Transfer(OfMemory):
+    """Moves what is remembered, as a stream."""
+
+    def export(self, stream: IO[bytes], *, vectors: bool = True) -> Exported:
+        """Send everything as JSON lines, which `import` takes in. The last line says that it is
+        whole.
+
+        Args:
+            vectors: whether with the vectors of texts.
+        """
+        return self.memory.admin.export(stream, vectors=vectors)
+
+    def import_(self, stream: IO[bytes], *, incomplete: bool = False) -> Imported:
+        """Write an export into this memory, by id: all of it, or nothing.
+
+        Args:
+            incomplete: take what there is of an export that was cut off, or that an older Remloom
+                wrote.
+
+        Raises:
+            InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
+                was written.
+        """
+        return self.memory.admin.import_(stream, incomplete=incomplete)
+
+    def backup(self, stream: IO[bytes]) -> None:
+        """Send a copy of this tenant's folder, as encrypted as it is, as a tar archive.
+
+        Raises:
+            InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
+        """
+        with tempfile.TemporaryDirectory(prefix="remloom-") as folder:
+            copy = Path(folder, self.memory.admin.tenant)
+            self.memory.admin.backup(copy)
+            with tarfile.open(fileobj=stream, mode="w|") as archive:
+                archive.add(copy, arcname=copy.name)
+
+    def profile_import(self, stream: IO[bytes]) -> ImportedProfile:
+        """Take in a profile that was exported as JSON; all of it, or nothing. It is one run.
+
+        Raises:
+            InvalidInputError: it is no such JSON; says which piece is wrong.
+            ConflictError: this memory has another slot of the same name.
+        """
+        with tempfile.NamedTemporaryFile(prefix="remloom-", suffix=".json") as file:
+            while piece := stream.read(65_536):
+                file.write(piece)
+            file.flush()
+            return self.memory.profile.import_(file.name)
+
+
+_streamed = partial(derive, of=Transfer)
+TRANSFER: tuple[Operation, ...] = (
+    _streamed("export", "GET /v1/export", "read", carries="out", media_type="application/x-ndjson"),
+    _streamed("import", "POST /v1/import", "write", method="import_", carries="in"),
+    _streamed("backup", "GET /v1/backup", "admin", carries="out", media_type="application/x-tar"),
+    _streamed("profile_import", "POST /v1/profile/import", "write", carries="in"),
 )

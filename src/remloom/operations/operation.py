@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, get_type_hints
 
 from msgspec import Struct
 
 from ..tenancy.api_keys import Scope
+from ..text.docstrings import head_of
 
 # what `does` is given first: an opened `Memory`, the `Home` of all tenants, the `ApiKeys` or
 # `Grants` that whoever calls may see, or the `Federation` of those that let them ask
@@ -100,6 +101,31 @@ class Operation(Struct, frozen=True, kw_only=True):
     def may_give_nothing(self) -> bool:
         """Whether there may be no value: over HTTP, that is answered with status 204."""
         return self.gives is None or type(None) in get_args(self.gives)
+
+
+def tool(
+    does: Callable[[Any, Any, Progress | None], Any],
+    *,
+    scope: Scope = "read",
+    hints: Hints | None = None,
+    is_default: bool = True,
+    **more: Any,
+) -> Operation:
+    """Make the operation of a tool for agents. The docstring of its function is what they read."""
+    name = does.__name__.strip("_")
+    types = get_type_hints(does)
+    return Operation(
+        name=name,
+        takes=types["values"],
+        gives=types["return"],
+        does=does,
+        scope=scope,
+        hints=hints or Hints(read_only=scope == "read", idempotent=True),
+        description=head_of(does.__doc__ or ""),
+        route=Route("POST", f"/v1/tools/{name}"),
+        is_default=is_default,
+        **more,
+    )
 
 
 def always(values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Records, listed and asked for by conditions."""
+"""Records, listed and queried by conditions, and the databases that are followed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ..engine.queries import parse_condition
 from ..errors import InvalidInputError, NotFoundError, UnknownNameError
 from ..model import Moment, Record, SchemaDefinition
 from ..predicates import Eq, Gt, Query
-from .operation import Operation, always
+from ..schema.drift import Drift
+from ..schema.sync.report import SyncReport
+from .operation import Operation, Progress, always
 from .signatures import OfMemory, derive
 
 # a built-in one, or one that is registered
@@ -49,7 +51,7 @@ class RecordLists(OfMemory):
             UnknownNameError: there is no such schema.
         """
         schemas = (schema,) if schema else (*_BUILT_IN, *(one.schema_name for one in self._own()))
-        current, after = _place(cursor, schemas)
+        current, after = _position(cursor, schemas)
         found: list[Record] = []
         for each in schemas[schemas.index(current) :]:
             query = Query().order_by("id").limit(limit - len(found) + 1)
@@ -149,7 +151,7 @@ def _cursor(record: Record) -> str:
     return urlsafe_b64encode(f"{record.schema} {record.id}".encode()).decode().rstrip("=")
 
 
-def _place(cursor: str, schemas: tuple[str, ...]) -> tuple[str, str]:
+def _position(cursor: str, schemas: tuple[str, ...]) -> tuple[str, str]:
     """Give the schema and the id behind which a list goes on."""
     if not cursor:
         return schemas[0], ""
@@ -173,4 +175,74 @@ RECORDS: tuple[Operation, ...] = (
     derive("get_moments_by_time", "GET /v1/moments", "read", of=RecordLists),
     derive("get_moments_by_type", "GET /v1/moments/types/{type}", "read", of=RecordLists),
     derive("get_record", "GET /v1/records/{id}", "read", of=RecordLists, is_short=always),
+)
+
+
+class SourceInfo(Struct, frozen=True, kw_only=True):
+    """A database that was registered."""
+
+    name: str
+    kind: str  # "postgresql", "mysql", "sqlite", …
+    schemas: tuple[str, ...]  # of its rows
+    registered_at: datetime | None = None
+    synced_at: datetime | None = None  # when a sync was last done to its end
+
+
+class Databases(OfMemory):
+    """Follows the databases that were registered."""
+
+    def list_sources(self) -> list[SourceInfo]:
+        """List the databases that were registered, by name."""
+        return [
+            SourceInfo(
+                name=source.name,
+                kind=source.plan.kind,
+                schemas=tuple(table.schema_name for table in source.plan.tables),
+                registered_at=source.registered_at,
+                synced_at=source.synced_at,
+            )
+            for source in self.memory.schemas.sources()
+        ]
+
+    def sync_source(
+        self, name: str, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> SyncReport:
+        """Bring the rows of a database that was registered up to date.
+
+        Args:
+            name: of the source.
+            dry_run: write nothing, and say what would be written.
+            progress: called as `progress(done, total)`, of rows.
+
+        Raises:
+            UnknownNameError: there is no such source.
+            ConflictError: it is being synced already.
+            SourceError: the database cannot be read.
+        """
+        return self.memory.schemas.sync(name, dry_run=dry_run, progress=progress)
+
+    def source_drift(self, name: str) -> Drift:
+        """Say how a database differs from what it was when it was registered.
+
+        Args:
+            name: of the source.
+
+        Raises:
+            UnknownNameError: there is no such source.
+            SourceError: the database cannot be read.
+        """
+        return self.memory.schemas.drift(name)
+
+
+DATABASES: tuple[Operation, ...] = (
+    derive("list_sources", "GET /v1/sources", "read", of=Databases),
+    derive(
+        "sync_source",
+        "POST /v1/sources/{name}/sync",
+        "admin",
+        of=Databases,
+        is_long=True,
+        idempotent=True,
+    ),
+    derive("source_drift", "GET /v1/sources/{name}/drift", "admin", of=Databases),
 )

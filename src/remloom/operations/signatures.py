@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -13,58 +14,26 @@ from typing import Annotated, Any, Literal, Union
 import msgspec
 from msgspec import Meta, Struct, defstruct
 
-from ..ask.result import AskResult, AskTurn
-from ..dream.context import MaintenanceResult
-from ..dream.learn.run import LearnResult
-from ..dream.rem_cycle import DreamResult
-from ..dream.report import Metrics
-from ..jobs import Job
-from ..jobs.contract import State
-from ..llm import Budget, UsageReport
 from ..memory.memory import Memory
 from ..model import Edge, Record
-from ..profile.beliefs.belief import Belief
-from ..profile.beliefs.exchange import Imported
-from ..profile.beliefs.profile import Change, Explanation, Profile
-from ..profile.beliefs.promotion import Candidate
-from ..profile.beliefs.reliability import Learned
-from ..profile.context.build import ProfileContext
-from ..profile.evidence.claim import Value
-from ..profile.evidence.evidence import Evidence
-from ..profile.extract.normalise import NormaliseResult
-from ..profile.extract.scan import ScanResult
-from ..profile.slots.slot import Slot
-from ..query.statements import SearchMode, Strategy
-from ..reader.result import Reading
-from ..retrieve.options import RecallChanges
-from ..runs.failures import FailedItem
-from ..runs.run import Run
-from ..schema.definitions.definition_input import DefinitionParts
 from ..tenancy.api_keys import Scope
-from ..text.docstrings import head_of
+from ..text.docstrings import head_of, typing_names
 from .bounds import MOST_ITEMS, bounded, without_pattern
 from .operation import Hints, Needs, Operation, Progress, Route
 
-# what modules import for type checkers alone
-_VALUES = (
-    AskResult, AskTurn, Belief, Budget, Candidate, Change, DreamResult, Evidence, Explanation,
-    FailedItem, Imported, Job, Learned, LearnResult, MaintenanceResult, Metrics, NormaliseResult,
-    Profile, ProfileContext, Reading, Run, ScanResult, Slot, UsageReport,
-)  # fmt: skip
-_NAMES: dict[str, Any] = {
-    **{value.__name__: value for value in _VALUES},
-    "DefinitionParts": DefinitionParts,
-    "RecallChanges": RecallChanges,
-    "State": State,
-    "SearchMode": SearchMode,
-    "Strategy": Strategy,
-    "Value": Value,
-    # what cannot come from outside: dropped from the unions that it is in
-    **dict.fromkeys(
-        ("DefinitionInput", "Embedder", "LearnProgress", "Plan", "RecallOptions", "Statement"),
-        Callable[..., None],
+# types of what cannot come from outside: dropped from the unions that they are in
+_OPAQUE = dict.fromkeys(
+    (
+        "DefinitionInput",
+        "Embedder",
+        "LearnProgress",
+        "Plan",
+        "RecallOptions",
+        "Reranker",
+        "Statement",
     ),
-}
+    Callable[..., None],
+)
 _LISTS = (
     list,
     collections.abc.Collection,
@@ -95,12 +64,11 @@ def derive(
     of: type = Memory,
     noun: str = "",
     method: str = "",
-    is_long: bool = False,
-    is_short: Callable[[Any], bool] | None = None,
     destructive: bool = False,
     idempotent: bool = False,
     skip: tuple[str, ...] = (),
     needs: Needs = "memory",
+    **more: Any,
 ) -> Operation:
     """Make the operation of a method of `Memory`, or of one of its nouns.
 
@@ -110,11 +78,12 @@ def derive(
             `OfMemory`.
         method: its name there; default the operation's, without the noun before it.
         skip: arguments that are not taken.
+        more: further fields of the operation.
     """
     attribute = method or name.removeprefix(f"{noun}_")
     function = getattr(of, attribute)
     signature = inspect.signature(function)
-    hints = typing.get_type_hints(function, _NAMES | function.__globals__, include_extras=True)
+    hints = _hints_of(function)
     positional = _rest_of(signature, inspect.Parameter.VAR_POSITIONAL)
     open_ended = _rest_of(signature, inspect.Parameter.VAR_KEYWORD)
     callback = next((one for one in _CALLBACKS if one in signature.parameters), "")
@@ -124,7 +93,7 @@ def derive(
         arguments = {
             field: value for field, value in _fields_of(values) if value is not msgspec.UNSET
         }
-        given = arguments.pop(positional, ())
+        items = arguments.pop(positional, ())
         if keywords:
             arguments.update(arguments.pop(open_ended, {}))
         if callback and progress is not None:
@@ -133,14 +102,14 @@ def derive(
             owner: Any = of(memory)
         else:
             owner = getattr(memory, noun) if noun else memory
-        return getattr(owner, attribute)(*given, **arguments)
+        return getattr(owner, attribute)(*items, **arguments)
 
     reads = scope == "read"
     is_its_own = issubclass(of, OfMemory) or needs == "federation"
     return Operation(
         name=name,
         takes=_takes(name, signature, hints, skip),
-        gives=_given(hints["return"]),
+        gives=_returned(hints["return"]),
         does=does,
         scope=scope,
         hints=Hints(
@@ -151,8 +120,7 @@ def derive(
         needs=needs,
         method="" if is_its_own else f"{noun}.{attribute}" if noun else attribute,
         documented=function,
-        is_long=is_long,
-        is_short=is_short,
+        **more,
     )
 
 
@@ -165,7 +133,7 @@ def describe(function: Callable[..., Any]) -> str:
     return head_of(inspect.getdoc(function) or "")
 
 
-def _given(hint: Any) -> Any:
+def _returned(hint: Any) -> Any:
     """Give the type of a returned value; what is iterated over is a list outside."""
     if typing.get_origin(hint) is collections.abc.Iterator:
         return list[typing.get_args(hint)[0]]  # type: ignore[misc]
@@ -175,7 +143,6 @@ def _given(hint: Any) -> Any:
 def _takes(
     name: str, signature: inspect.Signature, hints: dict[str, Any], skip: tuple[str, ...]
 ) -> type[Struct]:
-    """Make the struct of what a method takes."""
     fields: list[tuple[str, Any, Any]] = []
     for parameter in list(signature.parameters.values())[1:]:
         hint = hints[parameter.name]
@@ -205,8 +172,7 @@ def make_struct(name: str, fields: Iterable[tuple[str, Any, Any]]) -> type[Struc
 
 
 def _options(keywords: Any, skip: tuple[str, ...]) -> list[tuple[str, Any, Any]]:
-    """Give the keywords of a TypedDict as fields that may be left out."""
-    hints = typing.get_type_hints(keywords, localns=_NAMES | _predicate_names())
+    hints = _hints_of(keywords)
     return [
         (name, _wire(hint, name) | msgspec.UnsetType, msgspec.UNSET)
         for name, hint in hints.items()
@@ -214,10 +180,13 @@ def _options(keywords: Any, skip: tuple[str, ...]) -> list[tuple[str, Any, Any]]
     ]
 
 
-def _predicate_names() -> dict[str, Any]:
-    from ..retrieve import options
-
-    return {**vars(options), "Reranker": Callable[..., None]}
+def _hints_of(annotated: Any) -> dict[str, Any]:
+    """Give the types of a function's parameters and value, or of a TypedDict's keys."""
+    texts = [getattr(one, "__forward_arg__", one) for one in annotated.__annotations__.values()]
+    names = typing_names(annotated.__module__, texts) | _OPAQUE
+    imported = vars(sys.modules[annotated.__module__])
+    others = {name: value for name, value in names.items() if name not in imported}
+    return typing.get_type_hints(annotated, localns=others, include_extras=True)
 
 
 def _wire(hint: Any, name: str = "") -> Any:

@@ -10,7 +10,7 @@ from ..tenancy.api_keys import Scope
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Whoever presented a key that holds.
+    """The caller of a request, whose key is valid.
 
     Attributes:
         key_id: the public part of the key, as audit and logs name it.
@@ -36,15 +36,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         return operation.scope in self.scopes and is_fitting
 
     def check(self, operation: Operation, values: Struct | None = None) -> None:
-        """Refuse an operation that it may not call.
-
-        Args:
-            values: what it is called with, once that is known.
-
-        Raises:
-            ForbiddenError: its key lacks the scope, or is a tenant's and this concerns all of them.
-            InvalidInputError: it names no tenant.
-        """
+        """Refuse an operation that it may not call."""
         also = operation.also_needs
         needed = also(values) if also is not None and values is not None else ()
         for scope in (operation.scope, *needed):
@@ -67,11 +59,7 @@ class Caller(Struct, frozen=True, kw_only=True):
             )
 
     def require(self, operation: Operation, scope: Scope) -> None:
-        """Refuse an operation if the key lacks a scope that this needs.
-
-        Raises:
-            ForbiddenError: it does.
-        """
+        """Refuse an operation if the key lacks a scope that this needs."""
         if scope not in self.scopes:
             raise ForbiddenError(
                 f"this key may not {operation.name}: it has no scope {scope!r}",

@@ -1,14 +1,59 @@
-"""Connections of the server: silent ones take nobody's place."""
+"""Connections of the server: silent ones give way to others, and short answers are sent whole."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from .gathering_transport import GatheringTransport
+MOST_GATHERED = 64 * 1024  # bytes that wait for more
+
+
+class GatheringTransport:
+    """A transport that sends at once what is written in one turn of the loop.
+
+    The head of an answer goes with its body: the client wakes once, and a system call is saved,
+    which takes longer than most steps of a short answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+        self._bytes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._send)
+        self._parts.append(data)
+        self._bytes += len(data)
+        # what comes faster than it goes has to be held up by the transport
+        if self._bytes >= MOST_GATHERED:
+            self._send()
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        for part in parts:
+            self.write(part)
+
+    def write_eof(self) -> None:
+        self._send()
+        self._transport.write_eof()
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._parts:
+            data, self._parts, self._bytes = b"".join(self._parts), [], 0
+            self._transport.write(data)
+
 
 HEAD_TIME = 15.0  # seconds from connecting, or the first byte, to the end of a request's head
 AT_ONCE = 2_000  # connections with a request in them; more are told to come again
@@ -21,8 +66,8 @@ class PromptConnection(_Protocol):  # type: ignore[misc]  # which of two it is, 
     """A connection that makes room for another while it is silent.
 
     It is closed when the head of a request takes too long to arrive; and where there are as many
-    as may be, the one that has been silent the longest is. So whoever holds many open without ever
-    asking keeps nobody out. How long a body may take is for the guard.
+    as may be, the one that has been silent the longest is. So a client that holds many open
+    without ever asking keeps nobody out. How long a body may take is for the guard.
     """
 
     # without a request in them, the longest first; of all servers in this process
@@ -59,7 +104,6 @@ class PromptConnection(_Protocol):  # type: ignore[misc]  # which of two it is, 
         super().connection_lost(exc)
 
     def leave(self) -> None:
-        """Close it, and give up its place at once."""
         self._silent.pop(self, None)
         self.connections.discard(self)
         self.transport.close()

@@ -40,7 +40,7 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @cache
-def _place() -> str:
+def _machine() -> str:
     """Say where process ids are those of this process: a container counts its own from 1."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
@@ -51,7 +51,7 @@ def _place() -> str:
 
 @cache
 def _process() -> str:
-    return f"{_place()}#{os.getpid()}-{uuid4().hex}"
+    return f"{_machine()}#{os.getpid()}-{uuid4().hex}"
 
 
 class Kept(Struct, frozen=True, kw_only=True):
@@ -99,9 +99,9 @@ class Replies:
         name = hashlib.sha256(f"{caller.key_id}\0{key}".encode()).hexdigest()
 
         def does(memory: Memory, values: Any, progress: Any) -> Kept:
-            asked = f"{key}\0{operation.name}\0{manner}\0".encode() + msgspec.json.encode(values)
+            request = f"{key}\0{operation.name}\0{manner}\0".encode() + msgspec.json.encode(values)
             new = Kept(
-                request=hashlib.sha256(asked).hexdigest(), process=_process(), at=time.time()
+                request=hashlib.sha256(request).hexdigest(), process=_process(), at=time.time()
             )
             return self._once(memory, name, new, partial(operation.does, memory), values, progress)
 
@@ -117,11 +117,11 @@ class Replies:
         progress: Any,
     ) -> Kept:
         kv = memory.admin.store.kv
-        place = (memory.admin.tenant, name)
+        machine = (memory.admin.tenant, name)
         with self._lock:
-            if place in self._working:
+            if machine in self._working:
                 raise _going_on()
-            self._working.add(place)
+            self._working.add(machine)
         try:
             known = _begin(kv, name, new)
             if known is not None:
@@ -142,10 +142,9 @@ class Replies:
             return replace(done, body=body, records=value)
         finally:
             with self._lock:
-                self._working.discard(place)
+                self._working.discard(machine)
 
     def _prune(self, tenant: str, kv: KeyValue) -> None:
-        """Drop replies that are too old, now and then."""
         if time.monotonic() - self._pruned.get(tenant, -PRUNED) < PRUNED:
             return
         self._pruned[tenant] = time.monotonic()
@@ -189,7 +188,6 @@ def _begin(kv: KeyValue, name: str, new: Kept) -> Kept | None:
 
 
 def _with_body(kv: KeyValue, name: str, known: Kept) -> Kept:
-    """Give what a write answered, if it was not forgotten."""
     body = kv.get(BODIES, name) if known.has_body else None
     if known.has_body and body is None:
         raise GoneError(
@@ -202,12 +200,12 @@ def _with_body(kv: KeyValue, name: str, known: Kept) -> Kept:
 
 def _is_going_on(known: Kept) -> bool:
     """Whether another process may still be at work; of a dead one nothing is waited for."""
-    place, _, process = known.process.rpartition("#")
+    machine, _, process = known.process.rpartition("#")
     pid = int(process.partition("-")[0] or 0)
     if not pid or known.at < time.time() - STALE:
         return False
     # elsewhere the same number is another process; Windows has no signal that only asks
-    if place != _place() or os.name == "nt":
+    if machine != _machine() or os.name == "nt":
         return True
     # ours has it in its set; an entry with our id that is not there is of one before us
     if pid == os.getpid():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -19,9 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 
 
-class Metrics:
-    """The metrics of one server."""
-
+class ServerMetrics:
     def __init__(self, tenants: Tenants) -> None:
         self._registry = CollectorRegistry()
         self._operations = Histogram(
@@ -41,9 +38,6 @@ class Metrics:
             "remloom_operations_running", "Operations that run or wait.", registry=self._registry
         )
         self._registry.register(_OpenMemories(tenants))
-        # found by labels once: there are as many as operations and statuses
-        self._time_of = cache(self._operations.labels)
-        self._count_of = cache(self._requests.labels)
 
     @contextmanager
     def operation(self, name: str) -> Iterator[None]:
@@ -65,14 +59,13 @@ class Metrics:
             raise
         finally:
             self._running.dec()
-            self._time_of(name, outcome).observe(perf_counter() - began)
+            self._operations.labels(name, outcome).observe(perf_counter() - began)
 
     def request(self, route: str, status: int) -> None:
         """Count a request. The route is the pattern, never the path that was asked for."""
-        self._count_of(route, str(status)).inc()
+        self._requests.labels(route, str(status)).inc()
 
     def render(self) -> bytes:
-        """Write all of them as Prometheus reads them."""
         return generate_latest(self._registry)
 
 

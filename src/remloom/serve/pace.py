@@ -22,9 +22,6 @@ class Pace:
     """Keeps the mean time of the short operations of each tenant.
 
     Those on another schema are others: an index is built by the first that needs it.
-
-    Args:
-        clock: in seconds, never going back.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:

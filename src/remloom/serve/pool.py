@@ -1,19 +1,168 @@
-"""Threads for calls: so many at once, in fair shares; others wait, or are told to come back."""
+"""Threads for calls: so many at once, in fair shares; others wait, or are refused."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from ..errors import BusyError, LimitError, TimeLimitError
-from .fair_queue import Call, FairQueue, Who
+
+Who: TypeAlias = tuple[str, str]  # a tenant and a key
+
+MOST_TURNS = 10_000  # tenants and keys whose last turn is known
+
+
+class QueuedCall(Struct, eq=False):
+    """A call that waits or runs."""
+
+    who: Who
+    work: Callable[[], Any]
+    future: Future[Any]
+    # whether others wait for its turn to end; one that waits for a disk needs no turn
+    has_turn: bool = True
+    runs: bool = False
+
+
+class FairQueue:
+    """Calls of many, none of whom keeps the others waiting. It is used under a lock.
+
+    A key has half of the places at most, and a tenant three quarters: what is left is for others.
+    The same goes for calls that wait. Of those that wait, the tenant comes next whose last turn was
+    the longest ago, with that of its keys: one that comes now and then comes before a busy one.
+
+    A turn keeps others from beginning for as long as a call that computes takes: two of these in
+    one interpreter take more than twice as long as one. A call that takes longer, or waits for
+    something itself, keeps its place, and the next begins beside it; beside one that has no turn,
+    at once.
+
+    Args:
+        places: calls that run at the same time.
+        waiting: calls that wait for a place at most.
+        turn: seconds for which a call that runs lets no other begin.
+        clock: in seconds, never going back.
+    """
+
+    def __init__(
+        self,
+        places: int,
+        waiting: int,
+        *,
+        turn: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places, self._most = places, places + waiting
+        self._turn, self._clock = turn, clock
+        self._last: QueuedCall | None = None  # that has had a turn, while it runs
+        self._turn_ends = 0.0
+        self._taken, self._running = _Counts(), _Counts()
+        # nobody without a call is in it
+        self._waiting: dict[Who, deque[QueuedCall]] = {}
+        # the number of the last turn of each tenant, and of each key
+        self._turns: dict[tuple[str, ...], int] = {}
+        self._turn_number = 0
+
+    @property
+    def taken(self) -> int:
+        return self._taken.all
+
+    @property
+    def running(self) -> int:
+        return self._running.all
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def is_full(self) -> bool:
+        return self._taken.all >= self._most
+
+    def has_share(self, who: Who, *, of_running: bool = False) -> bool:
+        """Whether a tenant and key have as much as they may, of what is taken or of what runs."""
+        if of_running:
+            return self._running.is_share(who, self._places)
+        return self._taken.is_share(who, self._most)
+
+    def add(self, call: QueuedCall) -> None:
+        self._taken.add(call.who, 1)
+        self._waiting.setdefault(call.who, deque()).append(call)
+
+    def next(self) -> QueuedCall | None:
+        """Give the call whose turn it is, which runs from now on; None: no call may."""
+        if self._running.all >= self._places or self._is_turn_of_last():
+            return None
+        may = (who for who in self._waiting if not self.has_share(who, of_running=True))
+        who = min(may, key=self._last_turns, default=None)
+        if who is None:
+            return None
+        call = self._waiting[who][0]
+        self._take(call)
+        call.runs = True
+        self._running.add(who, 1)
+        if call.has_turn:
+            self._last, self._turn_ends = call, self._clock() + self._turn
+        self._note_turn(who)
+        return call
+
+    def leave(self, call: QueuedCall) -> None:
+        """Let a call go that has ended, or that nobody waits for any more."""
+        self._taken.add(call.who, -1)
+        if call is self._last:
+            self._last = None
+        if call.runs:
+            self._running.add(call.who, -1)
+        else:
+            self._take(call)
+
+    def waiting(self) -> list[QueuedCall]:
+        return [call for calls in self._waiting.values() for call in calls]
+
+    def _is_turn_of_last(self) -> bool:
+        return self._last is not None and self._clock() < self._turn_ends
+
+    def _last_turns(self, who: Who) -> tuple[int, int]:
+        return self._turns.get(who[:1], 0), self._turns.get(who, 0)
+
+    def _note_turn(self, who: Who) -> None:
+        if len(self._turns) > MOST_TURNS:
+            self._turns.clear()
+        self._turn_number += 1
+        self._turns[who[:1]] = self._turns[who] = self._turn_number
+
+    def _take(self, call: QueuedCall) -> None:
+        calls = self._waiting[call.who]
+        calls.remove(call)
+        if not calls:
+            del self._waiting[call.who]
+
+
+class _Counts:
+    """How many calls there are, of all, of each tenant and of each key."""
+
+    def __init__(self) -> None:
+        self.all = 0
+        self._by: Counter[tuple[str, ...]] = Counter()
+
+    def add(self, who: Who, count: int) -> None:
+        self.all += count
+        for one in (who[:1], who):
+            self._by[one] += count
+            if not self._by[one]:
+                del self._by[one]
+
+    def is_share(self, who: Who, places: int) -> bool:
+        """Whether this is all that a key, or its tenant, may have of so many places."""
+        return self._by[who] >= max(1, places // 2) or self._by[who[:1]] >= max(1, places * 3 // 4)
+
 
 PATIENCE = 5.0  # seconds to wait for threads that end
 
@@ -55,11 +204,10 @@ class Pool:
         self._threads: list[Thread] = []
         self._is_closed = False
         # those whose turn it is, for the threads, of which there is one for each; None ends one
-        self._begun: SimpleQueue[Call | None] = SimpleQueue()
+        self._begun: SimpleQueue[QueuedCall | None] = SimpleQueue()
 
     @property
     def taken(self) -> int:
-        """How many calls run, or wait."""
         return self._queue.taken
 
     async def run(
@@ -88,7 +236,7 @@ class Pool:
         with self._lock:
             is_own = self._queue.has_share(who, of_running=True)
         if begun.cancel():
-            raise self._own_share() if is_own else self._no_place()
+            raise self._own_share() if is_own else self._no_room()
         raise TimeLimitError(
             f"{name} takes longer than {self._seconds:g} s",
             remedy="ask for less; what it had begun to write is finished all the same "
@@ -103,7 +251,7 @@ class Pool:
             waiting = self._queue.waiting()
         for call in waiting:
             if call.future.set_running_or_notify_cancel():
-                call.future.set_exception(self._no_place())
+                call.future.set_exception(self._no_room())
         for _ in self._threads:
             self._begun.put(None)
         deadline = time.monotonic() + PATIENCE
@@ -112,19 +260,18 @@ class Pool:
 
     def _begin(self, who: Who, work: Callable[[], _T], has_turn: bool) -> Future[_T]:
         future: Future[_T] = Future()
-        call = Call(who, partial(copy_context().run, work), future, has_turn)
+        call = QueuedCall(who, partial(copy_context().run, work), future, has_turn)
         with self._lock:
             if self._queue.has_share(who):
                 raise self._own_share()
             if self._is_closed or self._queue.is_full():
-                raise self._no_place()
+                raise self._no_room()
             self._queue.add(call)
         future.add_done_callback(partial(self._leave, call))
         self._start()
         return future
 
     def _start(self) -> None:
-        """Begin the calls whose turn it is."""
         with self._lock:
             # what waits is refused by `close`, and not begun
             while not self._is_closed and (call := self._queue.next()) is not None:
@@ -152,7 +299,7 @@ class Pool:
             # nothing of it is kept while the thread waits for another
             del call
 
-    def _leave(self, call: Call, _: Future[Any]) -> None:
+    def _leave(self, call: QueuedCall, _: Future[Any]) -> None:
         with self._lock:
             self._queue.leave(call)
         self._start()
@@ -164,7 +311,7 @@ class Pool:
             retry_after=self._retry_after,
         )
 
-    def _no_place(self) -> BusyError:
+    def _no_room(self) -> BusyError:
         return BusyError(
             f"too many {self._busy}",
             remedy=f"try again in {self._retry_after} s",

@@ -32,7 +32,7 @@ STATUSES: dict[type[RemloomError], int] = {
     errors.LimitError: 429,
     errors.BusyError: 503,
     errors.TimeLimitError: 504,
-    # what the server was not set up for is no fault of the request, and none of the server either
+    # the server was not set up for it: neither the request nor the server is at fault
     errors.ModelNotConfiguredError: 409,
     errors.ModelCallsForbiddenError: 409,
     errors.BudgetError: 409,
@@ -77,11 +77,7 @@ def problem(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Answer with an error.
-
-    Args:
-        status: instead of that of its class.
-    """
+    """Answer with an error."""
     fields = without_paths(error)
     name, message, remedy = (fields.pop(key) for key in ("error", "message", "remedy"))
     code = status or status_of(error)

@@ -14,7 +14,7 @@ from ..federation import Federation
 from ..memory.home import Home
 from ..memory.memory import Memory
 from ..operations import Operation, Progress
-from ..operations.methods import admit_by_scope
+from ..operations.table import admit_by_scope
 from ..settings import Settings
 from ..store.rules.admission import admitting
 from ..telemetry import memory_span
@@ -25,7 +25,7 @@ from .audited_call import AuditedCall, is_grave
 from .caller import Caller
 from .guard.authentication import Authentication
 from .guard.oauth import open_tokens
-from .metrics import Metrics
+from .metrics import ServerMetrics
 from .pace import Pace
 from .pool import Pool
 from .tenants import Tenants
@@ -44,7 +44,7 @@ HEAVY_RETRY = 10  # seconds after which a heavy call may try again
 
 
 class Service:
-    """Calls operations for whoever may. REST, MCP and the pages go through it, and nothing else.
+    """Calls operations for callers who may. REST, MCP and the pages all go through it.
 
     Attributes:
         keys: the API keys of the home.
@@ -55,7 +55,7 @@ class Service:
     def __init__(self, settings: Settings, tenants: Tenants | None = None) -> None:
         self.settings = settings
         self.tenants = tenants or Tenants(settings)
-        self.metrics = Metrics(self.tenants)
+        self.metrics = ServerMetrics(self.tenants)
         self.keys = ApiKeys(settings)
         self._grants = Grants(settings)
         self._is_local = "://" not in settings.home
@@ -89,11 +89,6 @@ class Service:
 
         A caller who goes away ends the waiting, not the work: a write that has begun is finished.
 
-        Args:
-            values: an instance of `operation.takes`.
-            progress: called from the thread that works.
-            is_noted: in the audit log; it is not, where a call that was noted looks again.
-
         Raises:
             ForbiddenError: the caller may not; nothing was opened.
             BusyError: too much is being done; nothing was begun.
@@ -102,17 +97,17 @@ class Service:
             RemloomError: whatever the operation raises.
         """
         caller.check(operation, values)
+        call = AuditedCall(caller, operation, values, progress, is_noted)
         with self.metrics.operation(operation.name):
             if self._is_local and self._pace.is_short(caller.tenant, operation, values):
                 with self.tenants.opened_already(caller.tenant) as memory:
                     if memory is not None:
-                        return self._do_at_once(memory, caller, operation, values, is_noted)
-            work = partial(self._do, caller, operation, values, progress, is_noted)
+                        return self._do_at_once(memory, call)
             who = caller.tenant, caller.key_id
             # what writes waits for its disk: writes of several tenants go on at the same time
             reads = operation.hints.read_only
             pool = self._pool_of(operation)
-            return await pool.run(operation.name, who, work, has_turn=reads)
+            return await pool.run(operation.name, who, partial(self._do, call), has_turn=reads)
 
     def close(self) -> None:
         """Close every memory that is open."""
@@ -128,87 +123,72 @@ class Service:
             return self._streams
         return self._heavy if operation.is_long or operation.carries else self._places
 
-    def _do(
-        self,
-        caller: Caller,
-        operation: Operation,
-        values: Struct,
-        progress: Progress | None,
-        is_noted: bool,
-    ) -> Any:
-        if operation.needs in ("memory", "federation"):
+    def _do(self, call: AuditedCall) -> Any:
+        tenant = call.caller.tenant
+        if call.operation.needs in ("memory", "federation"):
             with (
-                self.tenants.opened(caller.tenant) as memory,
-                self._asked(operation, caller.tenant, memory) as asked,
+                self.tenants.opened(tenant) as memory,
+                self._opened_target(call.operation, tenant, memory) as target,
             ):
                 # by its CPU: how long it waits for other threads says nothing of it
                 began = time.thread_time()
                 try:
-                    return self._do_with(asked, caller, operation, values, progress, is_noted)
+                    return self._do_with(target, call)
                 finally:
-                    self._pace.note(caller.tenant, operation, values, time.thread_time() - began)
-        call = AuditedCall(caller, operation, values)
+                    seconds = time.thread_time() - began
+                    self._pace.note(tenant, call.operation, call.values, seconds)
+        call.begun = time.perf_counter()
         try:
-            value = self._do_of_home(caller, operation, values, progress)
+            value = self._do_of_home(call)
         except BaseException as error:
             self.keys.note(call.entry(error=error))
             raise
         self.keys.note(call.entry())
         return value
 
-    def _do_at_once(
-        self, memory: Memory, caller: Caller, operation: Operation, values: Struct, is_noted: bool
-    ) -> Any:
+    def _do_at_once(self, memory: Memory, call: AuditedCall) -> Any:
         """Do what is short on the thread of the event loop: another one costs more than that."""
         began, began_cpu = time.perf_counter(), time.thread_time()
         try:
-            return self._do_with(memory, caller, operation, values, None, is_noted)
+            return self._do_with(memory, call)
         finally:
             seconds = time.perf_counter() - began
             if seconds < WAIT:
                 # nobody was waited for; what other processes took is not of the call
                 seconds = time.thread_time() - began_cpu
-            self._pace.note_at_once(caller.tenant, operation, values, seconds)
+            self._pace.note_at_once(call.caller.tenant, call.operation, call.values, seconds)
 
-    def _do_with(
-        self,
-        asked: Memory | Federation,
-        caller: Caller,
-        operation: Operation,
-        values: Struct,
-        progress: Progress | None,
-        is_noted: bool,
-    ) -> Any:
-        """Do an operation with what it asks, and note it."""
-        call = AuditedCall(caller, operation, values)
+    def _do_with(self, target: Memory | Federation, call: AuditedCall) -> Any:
+        operation, tenant = call.operation, call.caller.tenant
+        call.begun = time.perf_counter()
         try:
-            with memory_span(operation.method or operation.name, caller.tenant) as told:
-                value = _do_admitted(operation, caller, asked, values, progress)
-                if told is not None:
-                    told.returned(value)
+            with memory_span(operation.method or operation.name, tenant) as span:
+                value = _do_admitted(target, call)
+                if span is not None:
+                    span.returned(value)
         except BaseException as error:
-            self._note(call.entry(error=error), operation, caller.tenant)
+            self._note(call.entry(error=error), operation, tenant)
             raise
-        if is_noted:
-            self._note(call.entry(value), operation, caller.tenant)
+        if call.is_noted:
+            self._note(call.entry(value), operation, tenant)
         return value
 
-    def _do_of_home(
-        self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
-    ) -> Any:
+    def _do_of_home(self, call: AuditedCall) -> Any:
         """Do what concerns the home, its keys or its grants, and no memory."""
-        if operation.needs == "home":
-            return operation.does(self._home(), values, progress)
-        if operation.needs == "grants":
+        caller, does = call.caller, call.operation.does
+        if call.operation.needs == "home":
+            home = Home(self.settings.home, key=self.settings.key or None)
+            return does(home, call.values, call.progress)
+        if call.operation.needs == "grants":
             with Grants(self.settings, tenant=caller.tenant) as grants:
-                return operation.does(grants, values, progress)
+                return does(grants, call.values, call.progress)
         scopes = SCOPES if caller.of_home else caller.scopes
         # a key of all tenants that names one sees that one's
         with ApiKeys(self.settings, tenant=caller.tenant, scopes=scopes) as keys:
-            return operation.does(keys, values, progress)
+            return does(keys, call.values, call.progress)
 
     @contextmanager
-    def _asked(
+    def _opened_target(
         self, operation: Operation, tenant: str, memory: Memory
     ) -> Iterator[Memory | Federation]:
         """Give what an operation asks: the caller's memory, or those that others let it ask."""
@@ -233,18 +213,14 @@ class Service:
     def _note(self, entry: AuditEntry, operation: Operation, tenant: str) -> None:
         self.tenants.note(tenant, entry, at_once=is_grave(operation))
 
-    def _home(self) -> Home:
-        return Home(self.settings.home, key=self.settings.key or None)
 
-
-def _do_admitted(
-    operation: Operation, caller: Caller, asked: Any, values: Struct, progress: Progress | None
-) -> Any:
+def _do_admitted(target: Any, call: AuditedCall) -> Any:
     """Do an operation; what it carries beside needs the scope of doing that directly."""
+    operation = call.operation
     if operation.hints.read_only:
-        return operation.does(asked, values, progress)
-    with admitting(partial(admit_by_scope, partial(caller.require, operation))):
-        return operation.does(asked, values, progress)
+        return operation.does(target, call.values, call.progress)
+    with admitting(partial(admit_by_scope, partial(call.caller.require, operation))):
+        return operation.does(target, call.values, call.progress)
 
 
 def _pool_of_long(places: int) -> Pool:

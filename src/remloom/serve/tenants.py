@@ -64,7 +64,6 @@ class _Open:
             del self.pending[: len(entries)]
 
     def close(self, days: int) -> None:
-        """Close the memory, if it is open."""
         if self.memory is not None:
             self.write_audit(days)
             self.memory.close()
@@ -129,23 +128,22 @@ class Tenants:
     def note(self, tenant: str, entry: AuditEntry, *, at_once: bool) -> None:
         """Note a call of a tenant whose memory is in use: now, or within a second."""
         with self._changed:
-            place = self._open.get(tenant)
+            handle = self._open.get(tenant)
             # none: it was deleted just now, with its audit log
-            if place is not None:
-                place.pending.append(entry)
-                del place.pending[:-MOST_PENDING]
-        if place is not None and at_once:
-            place.write_audit(self._settings.serve_audit_days)
+            if handle is not None:
+                handle.pending.append(entry)
+                del handle.pending[:-MOST_PENDING]
+        if handle is not None and at_once:
+            handle.write_audit(self._settings.serve_audit_days)
 
     def write_audit(self) -> None:
-        """Write the calls that the audit logs do not have yet."""
         with self._changed:
             waiting = [(name, one) for name, one in self._open.items() if one.pending]
-            for _, place in waiting:
-                place.users += 1
-        for name, place in waiting:
-            place.write_audit(self._settings.serve_audit_days)
-            self._give_back(name, place)
+            for _, handle in waiting:
+                handle.users += 1
+        for name, handle in waiting:
+            handle.write_audit(self._settings.serve_audit_days)
+            self._give_back(name, handle)
 
     def close_idle(self) -> None:
         """Close those that nobody used for ten minutes."""
@@ -193,11 +191,10 @@ class Tenants:
 
     @contextmanager
     def _used(self, entry: _Open, tenant: str) -> Iterator[None]:
-        """Give back a place that was taken."""
         try:
             yield
         except StoreClosedError:
-            # it was deleted, and whoever comes next finds what stands there now
+            # it was deleted: the next caller opens what is there now
             self._drop(tenant, entry)
             raise
         finally:
@@ -230,8 +227,8 @@ class Tenants:
                 del self._open[tenant]
 
     def _close(self, places: list[_Open]) -> None:
-        for place in places:
-            place.close(self._settings.serve_audit_days)
+        for handle in places:
+            handle.close(self._settings.serve_audit_days)
 
     def _tend(self) -> None:
         """Write audit logs, and close what nobody uses, until all is closed."""

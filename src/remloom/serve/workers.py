@@ -76,7 +76,7 @@ class Workers:
                     memory.jobs.work(until_idle=True, stop=self._stop)
                     again = _next_look(memory)
             except RemloomError as error:
-                # deleted, locked or damaged: whoever asks for it is told why
+                # deleted, locked or damaged: a caller who asks for it sees why
                 _log.warning("the jobs of a tenant wait: %s", type(error).__name__)
                 again = ALL_AGAIN
             except Exception:

@@ -35,11 +35,10 @@ from ...predicates import (
     Query,
     StartsWith,
 )
-from .documents import GIVEN, collection_uri, document_id, document_of, resource_of
+from .retriever import DOCUMENT_METADATA, collection_uri, document_id, document_of, resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 _COMPARISONS: dict[str, Callable[[str, Any], Predicate]] = {
     "$eq": Eq,
@@ -67,7 +66,7 @@ class RemloomVectorStore(VectorStore):
     """
 
     def __init__(self, memory: Memory, *, collection: str = "documents") -> None:
-        self._memory = memory
+        self.memory = memory
         self._collection = collection
         self._embeddings: Embeddings | None = None
         self._owns_memory = False
@@ -123,23 +122,13 @@ class RemloomVectorStore(VectorStore):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the memory, if it was opened by `open` or `from_texts`."""
         if self._owns_memory:
-            self._memory.close()
-
-    @property
-    def memory(self) -> Memory:
-        """The memory that the documents are in."""
-        return self._memory
+            self.memory.close()
 
     @property
     def embeddings(self) -> Embeddings | None:
@@ -175,7 +164,7 @@ class RemloomVectorStore(VectorStore):
             for id, text, metadata in zip(known, texts, metadatas, strict=True)
         ]
         if resources:
-            self._memory.write(resources, wait=True)
+            self.memory.write(resources, wait=True)
         return known
 
     def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
@@ -184,7 +173,7 @@ class RemloomVectorStore(VectorStore):
         stored = self._stored(ids)
         while stored:
             try:
-                self._memory.forget(*(resource.id for resource in stored), by="id")
+                self.memory.forget(*(resource.id for resource in stored), by="id")
             except NotFoundError:
                 # somebody else forgot some of them
                 stored = self._stored(ids)
@@ -216,7 +205,7 @@ class RemloomVectorStore(VectorStore):
         self, query: str, k: int = 4, filter: Mapping[str, Any] | None = None, **_: Any
     ) -> list[tuple[Document, float]]:
         """Find documents, each with the cosine of its vector and the text's: higher is better."""
-        found = self._memory.search(query, where=self._where(filter), limit=k)
+        found = self.memory.search(query, where=self._where(filter), limit=k)
         return list(_scored(found.records))
 
     def similarity_search_by_vector(
@@ -227,7 +216,7 @@ class RemloomVectorStore(VectorStore):
         **_: Any,
     ) -> list[Document]:
         """Find the documents that are most like a vector of the memory's embedder, best first."""
-        found = self._memory.search(vector=embedding, where=self._where(filter), limit=k)
+        found = self.memory.search(vector=embedding, where=self._where(filter), limit=k)
         return [document for document, _ in _scored(found.records)]
 
     def max_marginal_relevance_search(
@@ -272,13 +261,13 @@ class RemloomVectorStore(VectorStore):
         in_collection = StartsWith("uri", collection_uri(self._collection))
         if not conditions:
             return in_collection
-        return And((in_collection, _predicate_of(conditions, GIVEN)))
+        return And((in_collection, _predicate_of(conditions, DOCUMENT_METADATA)))
 
     def _stored(self, ids: Sequence[str] | None) -> list[Resource]:
         if ids is None:
-            return self._memory.query_resources(Query().filter(self._where(None)))
+            return self.memory.query_resources(Query().filter(self._where(None)))
         record_ids = [document_id(self._collection, id) for id in ids]
-        return self._memory.query_resources(Query().filter(In("id", record_ids)))
+        return self.memory.query_resources(Query().filter(In("id", record_ids)))
 
 
 def _scored(hits: Iterable[Any]) -> Iterator[tuple[Document, float]]:

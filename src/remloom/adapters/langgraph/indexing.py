@@ -69,7 +69,6 @@ class Indexing:
         return _paired(documents, rows), _paired(questions, query_vectors)
 
     async def aembed(self, texts: Iterable[str], queries: Iterable[str]) -> tuple[Vectors, Vectors]:
-        """Embed texts and questions by what of the embedder is async."""
         documents, questions = list(dict.fromkeys(texts)), list(dict.fromkeys(queries))
         if self.embeddings is None or not (documents or questions):
             return {}, {}

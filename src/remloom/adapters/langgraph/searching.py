@@ -16,8 +16,7 @@ from ...labels import storable
 from ...memory import Memory
 from ...model import Hit, Resource
 from ...predicates import MOST_RESULTS, And, Eq, Gt, Gte, Lt, Lte, Predicate, Query
-from .address import id_of, namespace_range
-from .items import item_of, scored
+from .items import id_of, item_of, namespace_range, scored
 
 _GLANCE = 2  # times as many items as wanted are looked at before the store is asked to filter
 _GROWTH = 4  # times as many are fetched next, where too few of those fetched fit
@@ -42,7 +41,6 @@ class Searcher:
         self._memory = memory
 
     def newest(self, op: SearchOp) -> list[SearchItem]:
-        """List the items that fit, the latest put first."""
         limit = _limit_of(op)
         found = islice(self._listed(op), op.offset, limit)
         return [scored(item) for item in found]
@@ -150,12 +148,10 @@ def _limit_of(op: SearchOp) -> int:
 
 
 def _scope(op: SearchOp) -> Predicate:
-    """Items whose namespace begins as asked."""
     return namespace_range(op.namespace_prefix).predicate
 
 
 def _condition(op: SearchOp) -> Predicate:
-    """What a store can decide of an operation."""
     return And((_scope(op), *Filter(op.filter).predicates()))
 
 
@@ -190,7 +186,6 @@ class Filter:
         return bool(self._wanted)
 
     def matches(self, value: Mapping[str, Any]) -> bool:
-        """Say whether a value is wanted."""
         return all(_fits(_find(value, key), condition) for key, condition in self._wanted.items())
 
     def predicates(self) -> Iterator[Predicate]:
@@ -234,7 +229,6 @@ def _is_operators(condition: Any) -> bool:
 
 
 def _is_comparable(operand: Any) -> bool:
-    """Whether a predicate can compare with it."""
     if isinstance(operand, float):
         return math.isfinite(operand)
     return isinstance(operand, int) or (isinstance(operand, str) and storable(operand))

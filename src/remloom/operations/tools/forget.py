@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 from ...memory.memory import Memory
 from ...model import TargetKind
 from ...text.quoting import one_line, quoted
-from ..operation import Hints, Operation, Progress, Route
-from .arguments import Labels
+from ..bounds import Labels
+from ..operation import Hints, Progress, tool
 
 _MOST_NAMES = 20  # of what goes, that are told
 _MOST_IDS = 10  # of what says a name and stays
@@ -46,6 +46,9 @@ class Forgotten(Struct, frozen=True, kw_only=True):
 
 
 def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> Forgotten:
+    """Forget ids, names or sources, and all that was made of them, for good. dry_run is true by
+    default: look at what would go, ask the user, then call with dry_run=false.
+    """
     would_go = memory.forget(*values.what, by=values.by, dry_run=True)
     names = [memory.history(id).entries[0].name for id in would_go.ids[:_MOST_NAMES]]
     receipt = would_go if values.dry_run else memory.forget(*values.what, by=values.by)
@@ -72,20 +75,20 @@ def _text(value: Forgotten) -> str:
     counts = f"{_counted(value.records, 'record')}{derived}, {_counted(value.edges, 'edge')}"
     names = f"\n> {', '.join(map(one_line, value.names))}" if value.names else ""
     them = "it" if len(value.named_in) == 1 else "them"
-    said = (
+    notes = (
         f"\n{one_line(value.namings, 0)}. To forget {them} too, {_ids(value)}"
         if value.namings
         else ""
     )
     if value.sharing:
         stay, _, edges = value.sharing.partition(": ")  # of which the names are remembered
-        said = f"\n{stay}:\n> {one_line(edges, 0)}{said}"
+        notes = f"\n{stay}:\n> {one_line(edges, 0)}{notes}"
     if value.dry_run:
         remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
-        return f"Would go: {counts}.{names}{said}\n{remedy}"
+        return f"Would go: {counts}.{names}{notes}\n{remedy}"
     checked = "Nothing of it remains." if value.verified else "Some of it remains:"
     remaining = f"\n> {', '.join(map(one_line, value.remaining))}" if value.remaining else ""
-    return f"Forgotten: {counts}.{names}\n{checked}{remaining}{said}"
+    return f"Forgotten: {counts}.{names}\n{checked}{remaining}{notes}"
 
 
 def _counted(count: int, noun: str) -> str:
@@ -98,19 +101,10 @@ def _ids(value: Forgotten) -> str:
     return f"forget {shown}" + (f" and {more:,} more (named_in has them)" if more > 0 else "")
 
 
-FORGET = Operation(
-    name="forget",
-    takes=ForgetTakes,
-    gives=Forgotten,
-    does=_forget,
+FORGET = tool(
+    _forget,
+    text=_text,
     scope="forget",
     hints=Hints(destructive=True, idempotent=True),
-    description=(
-        "Forget ids, names or sources, and all that was made of them, for good. dry_run is true "
-        "by default: look at what would go, ask the user, then call with dry_run=false."
-    ),
-    route=Route("POST", "/v1/tools/forget"),
-    is_default=True,
     aliases={"id": "what", "ids": "what", "targets": "what", "label": "what", "name": "what"},
-    text=_text,
 )

@@ -1,14 +1,16 @@
-"""The tool `lookup`: what has a name."""
+"""The tools `lookup` and `show`: what has a name, and all that is known of it."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...text.quoting import one_line, quoted
-from ..operation import Hints, Operation, Progress, Route, names_few
-from .arguments import Labels
-from .passage import Passage, meanings_text, quote_all
+from ..bounds import Label, Labels
+from ..operation import Progress, names_few, tool
+from .passage import Passage, Relation, meanings_text, quote_all
 
 
 class LookupTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,6 +33,9 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> Found:
+    """Look up people, projects, places, documents by name or id. When a name is not known, gives
+    the nearest.
+    """
     answer = memory.lookup(*values.labels)
     return Found(
         records=[Passage.of_hit(hit) for hit in answer.records],
@@ -51,20 +56,69 @@ def _text(value: Found) -> str:
     return "\n".join(line for line in lines if line) or "Nothing has this name."
 
 
-LOOKUP = Operation(
-    name="lookup",
-    takes=LookupTakes,
-    gives=Found,
-    does=_lookup,
-    scope="read",
-    hints=Hints(read_only=True, idempotent=True),
-    description=(
-        "Look up people, projects, places, documents by name or id. When a name is not known, "
-        "gives the nearest."
-    ),
-    route=Route("POST", "/v1/tools/lookup"),
-    is_default=True,
+LOOKUP = tool(
+    _lookup,
+    text=_text,
     is_short=names_few,
     aliases={"label": "labels", "name": "labels", "names": "labels", "key": "labels"},
-    text=_text,
 )
+
+
+_MOST_EDGES = 30  # of each direction, the newest
+
+
+class ShowTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `show`."""
+
+    what: Annotated[Label, Meta(description="a name or id")]
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A thing with its edges, what it was derived from, and what was derived from it.
+
+    Attributes:
+        sources: where what it rests on was read, with lines.
+        parents, children: ids.
+        edge_counts: of each type, there may be more than are shown.
+    """
+
+    records: list[Passage]
+    edges_out: list[Relation]
+    edges_in: list[Relation]
+    sources: list[str]
+    parents: list[str]
+    children: list[str]
+    edge_counts: dict[str, int]
+
+
+def _show(memory: Memory, values: ShowTakes, progress: Progress | None) -> Shown:
+    """Show all that is known of one thing: its records, edges in and out, and what it rests on,
+    back to the lines that were read.
+    """
+    view = memory.admin.describe(values.what)
+    described = view.records
+    return Shown(
+        records=[Passage.of(one.record) for one in described],
+        edges_out=[Relation.of(edge) for edge in view.edges_out[:_MOST_EDGES]],
+        edges_in=[Relation.of(edge) for edge in view.edges_in[:_MOST_EDGES]],
+        sources=[source for one in described for source in one.sources or ()],
+        parents=[id for one in described for id in one.parents],
+        children=[id for one in described for id in one.children],
+        edge_counts={f"{one.rel_type} {one.direction}": one.count for one in view.edge_counts},
+    )
+
+
+def _show_text(value: Shown) -> str:
+    lines = [quote_all(value.records).rstrip("\n")]
+    edges = [*value.edges_out, *value.edges_in]
+    lines += ["edges:", *(f"> {edge}" for edge in edges)] if edges else []
+    for title, ids in (
+        ("derived from", value.sources or value.parents),
+        ("made of it", value.children),
+    ):
+        if ids:
+            lines.append(f"{title}:\n> {', '.join(map(one_line, ids))}")
+    return "\n".join(lines)
+
+
+SHOW = tool(_show, text=_show_text, aliases={"id": "what", "label": "what", "name": "what"})

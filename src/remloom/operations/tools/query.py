@@ -11,7 +11,7 @@ from ...memory.memory import Memory
 from ...model import Meaning
 from ...text.quoting import one_line
 from ..bounds import LONGEST_STATEMENT, NO_NUL
-from ..operation import Hints, Operation, Progress, Route
+from ..operation import Progress, tool
 from .passage import QUOTED, Passage, meanings_text, quote_all
 
 _MOST_EDGES = 100  # that are told
@@ -41,6 +41,12 @@ class Queried(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _query(memory: Memory, values: QueryTakes, progress: Progress | None) -> Queried:
+    """Run a statement: LOOKUP "Sarah Chen"; FUZZY "sara"; SEARCH "coffee" LIMIT 5; TRAVERSE
+    manages WITH LOOKUP "Sarah Chen" DEPTH 2 (DEPTH 0 PLAN counts edges; MEMO "…" is echoed);
+    SELECT name, type FROM entities WHERE type = 'person' LIMIT 10. The resource
+    memory://dialect has it all, memory://schemas the user's own tables. Errors show where and
+    a right example.
+    """
     shown = memory.query(values.statement).as_dict()
     for part in ("records", "suggestions", "nodes"):
         if part in shown:
@@ -61,33 +67,33 @@ def _with_source(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _text(value: Queried) -> str:
     if value.columns is not UNSET:
         return _rows_text(value)
-    parts = [quote_all(map(Passage.of_fields, _given(value.records) or _given(value.nodes)))]
-    edges = _given(value.edge_summary)
+    parts = [quote_all(map(Passage.of_fields, _listed(value.records) or _listed(value.nodes)))]
+    edges = _listed(value.edge_summary)
     parts += ["edges:", *(f"> {_line(edge)}" for edge in edges[:_MOST_EDGES])] if edges else []
     if len(edges) > _MOST_EDGES:
         parts.append(f"and {len(edges) - _MOST_EDGES} more edges")
     metadata = value.metadata or {}
     if later := _written_later(value):
         parts.append(f"Written after the time of AS OF, what they said then is not kept: {later}")
-    parts += [f"{name}:\n> {_line(metadata[name])}" for name in _TOLD if metadata.get(name)]
+    parts += [f"{name}:\n> {_line(metadata[name])}" for name in _REPORTED if metadata.get(name)]
     parts += _meanings(metadata)
-    if suggestions := _given(value.suggestions):
+    if suggestions := _listed(value.suggestions):
         parts.append(f"Names like it:\n> {_line(hit['name'] for hit in suggestions)}")
     return "\n".join(part for part in parts if part) or "Nothing found."
 
 
 def _written_later(value: Queried) -> str:
     """The numbers of the passages that say what was written after the time of AS OF."""
-    shown = enumerate(_given(value.records) or _given(value.nodes), 1)
+    shown = enumerate(_listed(value.records) or _listed(value.nodes), 1)
     return ", ".join(f"[{number}]" for number, fields in shown if fields.get("written_later"))
 
 
 # of the report of an answer
-_TOLD = ("missing", "unknown_edge_types", "edge_counts", "nodes_omitted", "waiting")
+_REPORTED = ("missing", "unknown_edge_types", "edge_counts", "nodes_omitted", "waiting")
 
 
 def _rows_text(value: Queried) -> str:
-    rows = [_given(value.columns), *_given(value.rows)]
+    rows = [_listed(value.columns), *_listed(value.rows)]
     truncated = (value.metadata or {}).get("truncated")
     more = "\nThere are more rows." if truncated else ""
     return QUOTED + "\n".join(f"> {_line(row, ' | ')}" for row in rows) + more
@@ -99,26 +105,10 @@ def _line(values: Any, between: str = ", ") -> str:
     return between.join(one_line(value, 0) for value in values)
 
 
-def _given(value: Any) -> list[Any]:
+def _listed(value: Any) -> list[Any]:
     return [] if value is UNSET else value
 
 
-QUERY = Operation(
-    name="query",
-    takes=QueryTakes,
-    gives=Queried,
-    does=_query,
-    scope="read",
-    hints=Hints(read_only=True, idempotent=True),
-    description=(
-        'Run a statement: LOOKUP "Sarah Chen"; FUZZY "sara"; SEARCH "coffee" LIMIT 5; '
-        'TRAVERSE manages WITH LOOKUP "Sarah Chen" DEPTH 2 (DEPTH 0 PLAN counts edges; MEMO "…" is '
-        "echoed); SELECT name, type FROM entities WHERE type = 'person' LIMIT 10. The resource "
-        "memory://dialect has it all, memory://schemas the user's own tables. Errors show where "
-        "and a right example."
-    ),
-    route=Route("POST", "/v1/tools/query"),
-    is_default=True,
-    aliases={"query": "statement", "q": "statement", "sql": "statement"},
-    text=_text,
+QUERY = tool(
+    _query, text=_text, aliases={"query": "statement", "q": "statement", "sql": "statement"}
 )

@@ -1,4 +1,4 @@
-"""The tool `recall`: what answers a question."""
+"""The tools `recall` and `ask`: what answers a question, and an answer in words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from msgspec import Meta, Struct
 from ...memory.memory import Memory
 from ...model import Reason, Recall, Resource
 from ...predicates import LONGEST_QUESTION
-from ...text.quoting import one_line
-from ..bounds import LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL
-from ..operation import Hints, Operation, Progress, Route
-from .arguments import Limit, Text, Time, parse_time
+from ...text.quoting import cleaned, one_line, quoted
+from ..bounds import LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL, Limit, Text, Time, parse_time
+from ..operation import Hints, Progress, tool
 from .passage import Passage, quote_all
 
 _REASONS = 3  # of a hit that are told
@@ -51,6 +50,10 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> Recalled:
+    """Recall what is remembered that answers a question, best first, with source, trust and why.
+    Ask before answering about the user, their people, projects or past. When it abstains,
+    nothing remembered answers.
+    """
     found = memory.recall(
         values.question,
         limit=values.limit,
@@ -101,20 +104,67 @@ def _text(value: Recalled) -> str:
     return quote_all(value.hits)
 
 
-RECALL = Operation(
-    name="recall",
-    takes=RecallTakes,
-    gives=Recalled,
-    does=_recall,
-    scope="read",
-    hints=Hints(read_only=True, idempotent=True),
-    description=(
-        "Recall what is remembered that answers a question, best first, with source, trust and "
-        "why. Ask before answering about the user, their people, projects or past. When it "
-        "abstains, nothing remembered answers."
-    ),
-    route=Route("POST", "/v1/tools/recall"),
-    is_default=True,
-    aliases={"query": "question", "q": "question", "top_k": "limit", "k": "limit"},
+RECALL = tool(
+    _recall,
     text=_text,
+    aliases={"query": "question", "q": "question", "top_k": "limit", "k": "limit"},
+)
+
+
+class AskTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `ask`."""
+
+    question: Annotated[str, Meta(max_length=LONGEST_QUESTION, pattern=NO_NUL)]
+    turns: Annotated[int, Meta(ge=1, le=20)] = 5
+    budget_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 20_000
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """An answer with its citations; an empty one is none, and `doubts` say why."""
+
+    answer: str
+    citations: list[dict[str, Any]]
+    connections: list[str]
+    doubts: list[str]
+    statements: list[str]
+    tokens: int
+
+
+def _ask(memory: Memory, values: AskTakes, progress: Progress | None) -> Asked:
+    """Ask in plain words: a language model looks through the memory in statements, answers and
+    cites. Slow; recall first.
+    """
+    found = memory.ask(
+        values.question,
+        turns=values.turns,
+        budget_tokens=values.budget_tokens,
+        on_turn=progress,
+    )
+    return Asked(
+        answer=found.answer,
+        citations=[
+            {"number": one.number, "name": one.name, "source": one.source, "id": one.id}
+            for one in found.citations
+        ],
+        connections=list(found.connections),
+        doubts=list(found.doubts),
+        statements=[turn.statement for turn in found.turns],
+        tokens=found.tokens,
+    )
+
+
+def _ask_text(value: Asked) -> str:
+    lines = [cleaned(value.answer) or "There is no answer."]
+    lines += [f"> {one_line(sentence, 0)}" for sentence in value.connections]
+    lines += [f"[{one['number']}] {quoted(one['source'])}" for one in value.citations]
+    lines += [f"doubt: {one_line(doubt, 0)}" for doubt in value.doubts]
+    return "\n".join(lines)
+
+
+ASK = tool(
+    _ask,
+    text=_ask_text,
+    hints=Hints(read_only=True),
+    is_long=True,
+    aliases={"query": "question", "q": "question"},
 )

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from ... import labels
 from ...memory.memory import Memory
 from ...model import Edge
-from ..operation import Hints, Operation, Progress, Route
-from .arguments import Label, Time, parse_time
-from .relation import Relation
+from ..bounds import Label, Time, parse_time
+from ..operation import Progress, tool
+from .passage import Relation
 
 _WEIGHT = 0.8  # of a relation that is new, when none is given
 
@@ -30,6 +30,9 @@ class RelateTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def _relate(memory: Memory, values: RelateTakes, progress: Progress | None) -> Relation:
+    """Relate two names: Sarah Chen works_for TiDB. Repeating merges: the higher weight wins.
+    What is no longer true is ended with valid_to.
+    """
     valid_from = parse_time(values.valid_from, "valid_from")
     valid_to = parse_time(values.valid_to, "valid_to")
     # a time at which it is in force
@@ -69,19 +72,10 @@ def _text(value: Relation) -> str:
     return f"Related, as quoted data:\n> {value}"
 
 
-RELATE = Operation(
-    name="relate",
-    takes=RelateTakes,
-    gives=Relation,
-    does=_relate,
+RELATE = tool(
+    _relate,
+    text=_text,
     scope="write",
-    hints=Hints(idempotent=True),
-    description=(
-        "Relate two names: Sarah Chen works_for TiDB. Repeating merges: the higher weight wins. "
-        "What is no longer true is ended with valid_to."
-    ),
-    route=Route("POST", "/v1/tools/relate"),
-    is_default=True,
     aliases={
         "from": "src",
         "source": "src",
@@ -93,5 +87,4 @@ RELATE = Operation(
         "target": "dst",
         "object": "dst",
     },
-    text=_text,
 )

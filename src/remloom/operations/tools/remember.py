@@ -16,9 +16,8 @@ from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...predicates import Contains, Eq, Query
 from ...store.rules.record_ids import digest_of, uri_of
 from ...text.quoting import one_line
-from ..bounds import LONGEST_LABEL, NO_NUL
-from ..operation import Hints, Operation, Progress, Route
-from .arguments import Label, Text, Time, parse_time
+from ..bounds import LONGEST_LABEL, NO_NUL, Label, Text, Time, parse_time
+from ..operation import Progress, tool
 
 _SHORT = 60  # characters of a text that are its name, when it has none
 
@@ -75,6 +74,10 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) -> Remembered:
+    """Remember a text, or the turns of a chat. Returns when it is on disk and found by words.
+    The same from the same source is remembered once. Write whole sentences with names and
+    dates; no secrets.
+    """
     if bool(values.text.strip()) == bool(values.messages):
         raise InvalidInputError(
             "remember takes a text, or messages", remedy='give one of them: {"text": "…"}'
@@ -130,8 +133,8 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
 
 def _read_messages(memory: Memory, values: RememberTakes, at: datetime | None) -> ReadReport:
     """Append turns to the chat of that source; a call that is repeated appends nothing."""
-    given = [_given(turn, number) for number, turn in enumerate(values.messages)]
-    encoded = msgspec.json.encode(given).decode()
+    turns = [_turn_key(turn, number) for number, turn in enumerate(values.messages)]
+    encoded = msgspec.json.encode(turns).decode()
     digest = digest_of(encoded)
     uri = values.source or uri_of("", encoded)
     known = _find_turn(memory, uri, f"{digest}-0")
@@ -143,7 +146,7 @@ def _read_messages(memory: Memory, values: RememberTakes, at: datetime | None) -
     return memory.read_chat(messages, uri=uri, name=values.name or None, append=True, wait=False)
 
 
-def _given(turn: Turn, number: int) -> dict[str, str]:
+def _turn_key(turn: Turn, number: int) -> dict[str, str]:
     """What a turn is known by when a call is repeated.
 
     Raises:
@@ -165,7 +168,6 @@ def _find_turn(memory: Memory, uri: str, id: str) -> Resource | None:
 
 
 def _name_of(text: str) -> str:
-    """Name a text by the words that it begins with."""
     line = " ".join(text.strip().splitlines()[0].strip("# ").split())
     if len(line) <= _SHORT:
         return line
@@ -183,20 +185,10 @@ def _text(value: Remembered) -> str:
     return "\n".join(lines)
 
 
-REMEMBER = Operation(
-    name="remember",
-    takes=RememberTakes,
-    gives=Remembered,
-    does=_remember,
+REMEMBER = tool(
+    _remember,
+    text=_text,
     scope="write",
-    hints=Hints(idempotent=True),
-    description=(
-        "Remember a text, or the turns of a chat. Returns when it is on disk and found by words. "
-        "The same from the same source is remembered once. Write whole sentences with names "
-        "and dates; no secrets."
-    ),
-    route=Route("POST", "/v1/tools/remember"),
-    is_default=True,
     aliases={
         "content": "text",
         "memory": "text",
@@ -206,5 +198,4 @@ REMEMBER = Operation(
         "messages.name": "speaker",
         "messages.content": "text",
     },
-    text=_text,
 )

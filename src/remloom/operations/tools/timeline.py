@@ -11,8 +11,8 @@ from ... import labels
 from ...memory.memory import Memory
 from ...model import Moment
 from ...predicates import Exists, Gte, Lt, Query
-from ..operation import Hints, Operation, Progress, Route
-from .arguments import Limit, Time, parse_time
+from ..bounds import Limit, Time, parse_time
+from ..operation import Progress, tool
 from .passage import Passage, quote_all
 
 _PAGE = 200  # moments read at once
@@ -35,6 +35,9 @@ class Timeline(Struct, frozen=True, kw_only=True):
 
 
 def _timeline(memory: Memory, values: TimelineTakes, progress: Progress | None) -> Timeline:
+    """List what happened, in order: conversations, meetings, events, of a period or of somebody;
+    the newest when there are more than the limit.
+    """
     query = Query().filter(Exists("starts_at")).order_by("starts_at", "desc")
     if start := parse_time(values.start, "start"):
         query = query.filter(Gte("starts_at", start))
@@ -54,7 +57,6 @@ def _timeline(memory: Memory, values: TimelineTakes, progress: Progress | None) 
 
 
 def _read(memory: Memory, query: Query) -> Iterator[Moment]:
-    """Read moments page by page."""
     skip = 0
     while True:
         page = memory.query_moments(query.limit(_PAGE).offset(skip))
@@ -87,19 +89,8 @@ def _text(value: Timeline) -> str:
     return earlier + quote_all(value.moments)
 
 
-TIMELINE = Operation(
-    name="timeline",
-    takes=TimelineTakes,
-    gives=Timeline,
-    does=_timeline,
-    scope="read",
-    hints=Hints(read_only=True, idempotent=True),
-    description=(
-        "List what happened, in order: conversations, meetings, events, of a period or of "
-        "somebody; the newest when there are more than the limit."
-    ),
-    route=Route("POST", "/v1/tools/timeline"),
-    is_default=True,
-    aliases={"since": "start", "from": "start", "until": "end", "to": "end", "label": "about"},
+TIMELINE = tool(
+    _timeline,
     text=_text,
+    aliases={"since": "start", "from": "start", "until": "end", "to": "end", "label": "about"},
 )

@@ -7,18 +7,19 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from ..._version import __version__
 from ...errors import InvalidInputError
-from .frame.call import Call
+from .frame.call import Invocation
 from .frame.command import Command
 from .frame.failures import INTERRUPTED, boundary, report
-from .frame.running import build, help_of, own_parameters, run
-from .frame.shared_options import COMMON
+from .frame.options import COMMON
+from .frame.parameters import click_parameters
+from .frame.running import build, help_of, run
 from .frame.terminal import echo, warn
 from .table import GROUPS, TABLE
 
@@ -32,8 +33,24 @@ A key never stands on a command line: set REMLOOM_KEY to it, or to file:PATH
 or keyring:NAME. `remloom tenant key FILE` makes one."""
 
 
-class _Suggesting(click.Group):
-    """A group that knows what was meant by a name that it does not have."""
+class Commands(click.Group):
+    """Commands that are built when they are called. A name that is near one of theirs is named."""
+
+    rows: dict[str, dict[str, Command]]  # by the first word of their usage, then by the rest
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.rows)
+
+    # what a command calls is imported here, and may be interrupted
+    @boundary(json=False)
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        rows = self.rows.get(name)
+        if rows is None:
+            return None
+        if name in GROUPS or len(rows) > 1:
+            return Group(name, rows)
+        [(words, row)] = rows.items()
+        return build(name, words.split(), row)
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -48,7 +65,7 @@ class _Suggesting(click.Group):
             raise click.UsageError(error.message + hint, context) from None
 
 
-class Group(_Suggesting):
+class Group(Commands):
     """Commands below one name. Options that every command has may stand before their names, too.
 
     A group that is a command itself, such as `dream`, runs where none of them is named.
@@ -58,26 +75,15 @@ class Group(_Suggesting):
     """
 
     def __init__(self, name: str, rows: dict[str, Command]) -> None:
-        self.rows = {usage.partition(" ")[0]: (usage, row) for usage, row in rows.items() if usage}
         self.own = rows.get("")
+        self.rows = _by_name({usage: row for usage, row in rows.items() if usage})
         super().__init__(
             name,
             callback=self._call,
-            params=[*(own_parameters(self.own, []) if self.own else ()), *COMMON],
+            params=[*(click_parameters(self.own, []) if self.own else ()), *COMMON],
             help=help_of(self.own) if self.own else GROUPS[name],
             invoke_without_command=self.own is not None,
         )
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(self.rows)
-
-    # what a command calls is imported here, and may be interrupted
-    @boundary(json=False)
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self.rows:
-            return None
-        usage, row = self.rows[name]
-        return build(name, usage.split()[1:], row)
 
     def _call(self, home: str | None, tenant: str | None, json: bool, **options: Any) -> None:
         context = click.get_current_context()
@@ -87,8 +93,24 @@ class Group(_Suggesting):
             context.obj = context.obj.with_options(home, tenant, json)
 
 
-class Program(_Suggesting):
-    """A group whose commands are listed in sections, and built when they are called."""
+def _by_name(usages: Mapping[str, Command]) -> dict[str, dict[str, Command]]:
+    rows: dict[str, dict[str, Command]] = {}
+    for usage, row in usages.items():
+        name, _, rest = usage.partition(" ")
+        rows.setdefault(name, {})[rest] = row
+    return rows
+
+
+# of each section of the program's help
+SECTIONS = {section: _by_name(rows) for section, rows in TABLE.items()}
+
+
+class Program(Commands):
+    """The commands in their sections."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.rows = {name: rows for section in SECTIONS.values() for name, rows in section.items()}
 
     def main(
         self,
@@ -119,24 +141,6 @@ class Program(_Suggesting):
                 echo("Aborted!", err=True)
             sys.exit(1)
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        return [name for names in SECTIONS.values() for name in names]
-
-    # what a command calls is imported here, and may be interrupted
-    @boundary(json=False)
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        rows = {
-            usage.partition(" ")[2]: row
-            for section in TABLE.values()
-            for usage, row in section.items()
-            if usage.partition(" ")[0] == name
-        }
-        if not rows:
-            return None
-        words, row = next(iter(rows.items()))
-        is_group = name in GROUPS or len(rows) > 1
-        return Group(name, rows) if is_group else build(name, words.split(), row)
-
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():
             commands = {name: self.get_command(context, name) for name in names}
@@ -148,13 +152,6 @@ class Program(_Suggesting):
                         if command
                     ]
                 )
-
-
-# the names of commands by section
-SECTIONS = {
-    section: list(dict.fromkeys(usage.partition(" ")[0] for usage in rows))
-    for section, rows in TABLE.items()
-}
 
 
 @click.group(
@@ -171,11 +168,10 @@ SECTIONS = {
 @click.pass_context
 def program(context: click.Context, home: str | None, tenant: str | None, json: bool) -> None:
     """Memory for LLM agents: read documents and chats, remember them, answer in five ways."""
-    context.obj = Call(home, tenant, json)
+    context.obj = Invocation(home, tenant, json)
 
 
 def start() -> None:
-    """The `remloom` program; exits with its code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # a file name may hold what the terminal cannot show

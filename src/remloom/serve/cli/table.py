@@ -9,8 +9,7 @@ from __future__ import annotations
 from click import FloatRange, IntRange
 
 from .frame.command import Command, Option
-from .frame.shared_options import SCOPES
-from .frame.types import Names, NumberOrAll, Time
+from .frame.options import SCOPES, NameList, NumberOrAll, Time
 
 _OF_ID = "SLOT may be an id that `remloom profile` shows, too, such as 3f0a."
 _COUNT = Option(type=IntRange(1))
@@ -18,59 +17,49 @@ _SPAN = Option(type=FloatRange(min=0, min_open=True))
 _COUNTS_THERE = Option(
     "--scope", f"Only what counts there; repeat it for several: {SCOPES}", "SCOPE"
 )
-_KNOWN = "commands.beliefs.known"
-_NAMED = "commands.beliefs.named"
-_EDITED = "commands.profile.edited"
+_KNOWN = "profile.known"
+_NAMED = "profile.named"
+_EDITED = "profile.edited"
 _KEEP = Option(help="Say what would go, and keep it.")
 
 
 def _edit(method: str, **options: Option) -> Command:
     """A command that edits what is believed, and says how that is taken back."""
-    return Command(
-        method,
-        before=_NAMED,
-        after=_EDITED,
-        options=options,
-        more=_OF_ID,
-    )
+    return Command(method, prepare=_NAMED, finish=_EDITED, options=options, notes=_OF_ID)
 
 
 def _mark(method: str, argument: str, help: str) -> Command:
     """A command that marks a belief, or with --undo takes the mark off."""
     options = {argument: Option("--undo", help)}
-    return Command(method, before=_NAMED, options=options, more=_OF_ID)
+    return Command(method, prepare=_NAMED, options=options, notes=_OF_ID)
 
 
 # sections of the program's help, and of each the usage of its commands
 TABLE: dict[str, dict[str, Command]] = {
-    "Start here": {
-        "demo": Command(by="interactive.demo.demo"),
-        "shell": Command(by="interactive.shell.shell"),
-    },
+    "Start here": {"demo": Command(function="demo.demo"), "shell": Command(function="shell.shell")},
     "Remember": {
         "read PATH...": Command(
-            "read",
-            by="commands.reading.read",
-            without=("progress", "recursive", "uri"),
-            creates=True,
+            "read", function="records.read", skip=("progress", "recursive", "uri"), creates=True
         ),
-        "import FILE": Command("admin.import_", by="commands.records.import_", creates=True),
+        "import FILE": Command("admin.import_", function="records.import_", creates=True),
         "forget ID|LABEL|URI...": Command(
-            "forget", by="commands.records.forget", options={"dry_run": _KEEP}
+            "forget", function="records.forget", options={"dry_run": _KEEP}
         ),
     },
     "Ask": {
         "ask QUESTION": Command(
             "ask",
-            by="commands.queries.ask",
-            without=("now",),
+            function="queries.ask",
+            skip=("now",),
             options={"budget_tokens": Option("--budget")},
             llm=True,
         ),
         "recall QUESTION": Command(
             "recall",
-            by="commands.queries.recall",
+            function="queries.recall",
             options={
+                "budget_tokens": Option("--budget"),
+                "history": Option("--said"),
                 "now": Option(type=Time()),
                 "exclude": Option(
                     "--exclude --without",
@@ -82,7 +71,7 @@ TABLE: dict[str, dict[str, Command]] = {
             llm=True,
         ),
         "reader [FILE...]": Command(
-            by="interactive.reader.reader",
+            function="reader.reader",
             options={
                 "questions": Option("--question -q"),
                 "turns": Option("--turns -i", type=IntRange(1)),
@@ -92,7 +81,7 @@ TABLE: dict[str, dict[str, Command]] = {
             },
             llm=True,
         ),
-        "lookup LABEL...": Command("lookup", by="commands.queries.lookup"),
+        "lookup LABEL...": Command("lookup", function="queries.lookup"),
         "fuzzy TEXT": Command(
             "fuzzy",
             options={
@@ -102,7 +91,7 @@ TABLE: dict[str, dict[str, Command]] = {
         ),
         "search TEXT": Command(
             "search",
-            by="commands.queries.search",
+            function="queries.search",
             options={
                 "schema": Option("--in"),
                 "min_score": Option("--min"),
@@ -111,10 +100,12 @@ TABLE: dict[str, dict[str, Command]] = {
         ),
         "traverse LABEL": Command(
             "traverse",
-            by="commands.queries.traverse",
-            without=("edge_type",),
+            function="queries.traverse",
+            skip=("edge_type",),
             options={
-                "edge_types": Option("--edges", "Follow only edges of these types.", type=Names()),
+                "edge_types": Option(
+                    "--edges", "Follow only edges of these types.", type=NameList()
+                ),
                 "max_depth": Option("--depth", "Steps from the start."),
                 "direction": Option(help="Which way to follow edges."),
                 "breadth": Option(
@@ -128,55 +119,51 @@ TABLE: dict[str, dict[str, Command]] = {
                 "plan_memo": Option("--memo", "A note that every stage of the answer repeats."),
             },
         ),
-        "query STATEMENT": Command("query", by="commands.queries.query"),
-        "show ID|LABEL": Command("admin.describe", by="commands.records.show"),
+        "query STATEMENT": Command("query", function="queries.query"),
+        "show ID|LABEL": Command("admin.describe", function="records.show"),
     },
     "Share": {
         "grant TENANT": Command(
             "home.grant",
-            by="commands.sharing.grant",
-            options={"may": Option(type=Names()), "schemas": Option(type=Names())},
+            function="home.grant",
+            options={"may": Option(type=NameList()), "schemas": Option(type=NameList())},
         ),
-        "grants": Command("home.grants", by="commands.sharing.grants"),
-        "revoke TENANT": Command("home.revoke", by="commands.sharing.revoke"),
+        "grants": Command("home.grants", function="home.grants"),
+        "revoke TENANT": Command("home.revoke", function="home.revoke"),
     },
     "Follow databases": {
         "discover URL": Command(
             "schemas.discover",
-            by="commands.databases.discover",
+            function="databases.discover",
             options={"output": Option("--output -o")},
             phases=("tables",),
         ),
         "register FILE": Command(
             "schemas.register",
-            by="commands.databases.register",
+            function="databases.register",
             options={"mappings": Option("--mapping"), "entities": Option("--entity")},
             creates=True,
         ),
-        "sync SOURCE": Command("schemas.sync", without=("history",), phases=("rows",)),
+        "sync SOURCE": Command("schemas.sync", skip=("history",), phases=("rows",)),
         "drift SOURCE": Command("schemas.drift"),
-        "schemas [NAME]": Command("schemas.list", by="commands.databases.schemas"),
+        "schemas [NAME]": Command("schemas.list", function="databases.schemas"),
         "schema drop NAME": Command(
             "schemas.drop",
-            without=("keep_away",),
+            skip=("keep_away",),
             options={"rows": Option(help="Forget its rows, too.")},
-            view="schemas.draw_dropped",
-            more="Refused while it has rows, unless --rows is given.",
+            view="databases.draw_dropped",
+            notes="Refused while it has rows, unless --rows is given.",
         ),
         "schema migrate NAME": Command("schemas.migrate", phases=("rows",)),
     },
     "Dream": {
         "learn [PATH]": Command(
-            "learn",
-            by="commands.dream.learn",
-            without=("window", "neighbours"),
-            creates=True,
-            llm=True,
+            "learn", function="dreams.learn", skip=("window", "neighbours"), creates=True, llm=True
         ),
         "dream": Command(
             "dream",
-            by="commands.dream.dream",
-            without=("neighbours",),
+            function="dreams.dream",
+            skip=("neighbours",),
             options={
                 "period": Option(metavar="MONTH|YEAR"),
                 "dry_run": Option(
@@ -185,58 +172,58 @@ TABLE: dict[str, dict[str, Command]] = {
             },
             llm=True,
         ),
-        "dream runs": Command("runs.list", by="commands.dream.runs"),
+        "dream runs": Command("runs.list", function="dreams.runs"),
         "dream rollback RUN": Command(
             "runs.rollback",
             view="dreams.draw_rollback",
-            more=(
+            notes=(
                 "RUN is its id, or one end of it that no other has. Refused when later runs build "
                 "on it."
             ),
         ),
         "moments": Command(
             "dreams.moments",
-            by="commands.maintenance.moments",
-            without=("hours",),
+            function="dreams.moments",
+            skip=("hours",),
             options={"everything": Option("--all")},
             phases=("sessions",),
             llm=True,
         ),
         "affinity": Command(
             "dreams.affinity",
-            by="commands.maintenance.affinity",
-            without=("hours",),
+            function="dreams.affinity",
+            skip=("hours",),
             phases=("resources",),
             llm=True,
         ),
         "consolidate": Command("dreams.consolidate", phases=("summaries",), llm=True),
-        "metrics": Command("dreams.metrics", by="commands.maintenance.metrics"),
+        "metrics": Command("dreams.metrics", function="dreams.metrics"),
     },
     "Know the user": {
-        "profile": Command("profile.show", by="commands.profile.show_user"),
+        "profile": Command("profile.show", function="profile.show_user"),
         "profile show": Command(
             "profile.show",
-            by="commands.profile.show",
-            before=_KNOWN,
+            function="profile.show",
+            prepare=_KNOWN,
             options={"scopes": _COUNTS_THERE},
         ),
         "profile why SLOT [VALUE]": Command(
             "profile.why",
-            by="commands.profile.why",
+            function="profile.why",
             options={
                 "scope": Option(help="Only in this one; '' is everywhere. [default: in each]")
             },
-            more=_OF_ID,
+            notes=_OF_ID,
         ),
-        "profile history SLOT": Command("profile.history", before=_KNOWN),
+        "profile history SLOT": Command("profile.history", prepare=_KNOWN),
         "profile changes": Command(
             "profile.changes",
-            before=_KNOWN,
+            prepare=_KNOWN,
             options={"since": Option(help="Only since then. [default: all]", metavar="TIME")},
         ),
         "profile context [QUERY]": Command(
             "profile.context",
-            before=_KNOWN,
+            prepare=_KNOWN,
             options={
                 "purpose": Option(help="For what. [default: as QUERY tells]"),
                 "budget_tokens": Option(
@@ -246,21 +233,21 @@ TABLE: dict[str, dict[str, Command]] = {
             },
         ),
         "profile export [FILE]": Command(
-            "profile.export", by="commands.profile.export", without=("format",), before=_KNOWN
+            "profile.export", function="profile.export", skip=("format",), prepare=_KNOWN
         ),
         "profile import FILE": Command(
             "profile.import_",
             view="profile.draw_imported",
             creates=True,
-            more="What was forgotten here stays forgotten. Makes the tenant if need be.",
+            notes="What was forgotten here stays forgotten. Makes the tenant if need be.",
         ),
         "profile subjects": Command("profile.subjects", view="profile.draw_subjects"),
         "profile learned": Command("profile.learned"),
         "profile set SLOT VALUE": Command(
             "profile.set",
-            after=_EDITED,
+            finish=_EDITED,
             creates=True,
-            more="What no slot is for goes under extras.NAME. Makes the tenant if need be.",
+            notes="What no slot is for goes under extras.NAME. Makes the tenant if need be.",
         ),
         "profile confirm SLOT [VALUE]": _edit("profile.confirm"),
         "profile reject SLOT [VALUE]": _edit("profile.reject"),
@@ -274,17 +261,17 @@ TABLE: dict[str, dict[str, Command]] = {
         "profile hide SLOT [VALUE]": _mark("profile.hide", "hidden", "Hide it no longer."),
         "profile forget SLOT [VALUE]": Command(
             "profile.forget",
-            by="commands.profile.forget",
+            function="profile.forget",
             options={"dry_run": _KEEP},
-            before=_NAMED,
-            more=_OF_ID,
+            prepare=_NAMED,
+            notes=_OF_ID,
         ),
         "profile scan [PATH]": Command(
             "profile.observe",
             phases=("passages", "asking"),
             creates=True,
             llm=True,
-            more=(
+            notes=(
                 "PATH is read first. A scan that was interrupted goes on where it was; nothing is "
                 "taken up twice."
             ),
@@ -301,24 +288,20 @@ TABLE: dict[str, dict[str, Command]] = {
             phases=("claims",),
             llm=True,
         ),
-        "profile slots [NAME]": Command("profile.slots", by="commands.profile.slots"),
+        "profile slots [NAME]": Command("profile.slots", function="profile.slots"),
         "profile define ID": Command(
             "profile.define_slot",
-            by="commands.profile.define",
-            options={
-                "values": Option("--value"),
-                "aliases": Option("--alias"),
-                "half_life": _SPAN,
-            },
+            function="profile.define",
+            options={"values": Option("--value"), "aliases": Option("--alias"), "half_life": _SPAN},
             creates=True,
         ),
-        "profile undefine ID": Command("profile.remove_slot", by="commands.profile.undefine"),
+        "profile undefine ID": Command("profile.remove_slot", function="profile.undefine"),
         "profile candidates": Command(
-            "profile.candidates", more="`remloom profile promote` makes a slot of one of them."
+            "profile.candidates", notes="`remloom profile promote` makes a slot of one of them."
         ),
         "profile promote EXTRA": Command(
             "profile.promote",
-            by="commands.profile.promote",
+            function="profile.promote",
             options={
                 "id": Option(help="Of the slot. [default: own.NAME]"),
                 "label": Option(help="What people read. [default: that of the extra]"),
@@ -326,47 +309,44 @@ TABLE: dict[str, dict[str, Command]] = {
         ),
     },
     "Serve": {
-        "mcp": Command(by="commands.mcp.mcp"),
-        "serve": Command(by="commands.serving.serve"),
-        "openapi": Command(by="commands.serving.openapi"),
+        "mcp": Command(function="mcp.mcp"),
+        "serve": Command(function="serving.serve"),
+        "openapi": Command(function="serving.openapi"),
         "keys create NAME": Command(
             "keys.create",
-            by="commands.sharing.create_key",
+            function="home.create_key",
             options={"scopes": Option(help="Of read, write, forget, dream, admin, metrics.")},
         ),
         "keys list": Command("keys.list"),
-        "keys revoke ID": Command("keys.revoke", by="commands.sharing.revoke_key"),
-        "audit": Command("admin.audit", by="commands.sharing.audit", options={"limit": _COUNT}),
+        "keys revoke ID": Command("keys.revoke", function="home.revoke_key"),
+        "audit": Command("admin.audit", function="home.audit", options={"limit": _COUNT}),
     },
     "Care": {
         "stats": Command("admin.stats"),
         "usage": Command(
-            "admin.usage",
-            by="commands.maintenance.usage",
-            without=("since",),
-            options={"days": _SPAN},
+            "admin.usage", function="dreams.usage", skip=("since",), options={"days": _SPAN}
         ),
         "jobs list": Command("jobs.list", options={"state": Option(help="Only these.")}),
         "jobs add KIND [NAME=VALUE]...": Command(
             "jobs.add",
-            by="commands.jobs.add",
+            function="jobs.add",
             options={"key": Option(metavar="NAME"), "at": Option(type=Time())},
-            says="added {0.kind} as {0.id}; `remloom schedule run` does it",
+            message="added {0.kind} as {0.id}; `remloom schedule run` does it",
             creates=True,
         ),
-        "jobs retry ID": Command("jobs.retry", says="{0.kind} {0.id} is due now"),
-        "jobs remove ID": Command("jobs.remove", by="commands.jobs.remove"),
+        "jobs retry ID": Command("jobs.retry", message="{0.kind} {0.id} is due now"),
+        "jobs remove ID": Command("jobs.remove", function="jobs.remove"),
         "schedule add CRON KIND [NAME=VALUE]...": Command(
-            "jobs.add", by="commands.jobs.schedule", creates=True
+            "jobs.add", function="jobs.schedule", creates=True
         ),
         "schedule list": Command(
-            "jobs.list", by="commands.jobs.scheduled", view="lists.draw_schedule"
+            "jobs.list", function="jobs.scheduled", view="lists.draw_schedule"
         ),
-        "schedule remove NAME": Command("jobs.remove", by="commands.jobs.unschedule"),
+        "schedule remove NAME": Command("jobs.remove", function="jobs.unschedule"),
         "schedule run": Command(
             "jobs.work",
-            by="commands.jobs.work",
-            without=("on_job", "stop"),
+            function="jobs.work",
+            skip=("on_job", "stop"),
             options={
                 "until_idle": Option(
                     "--once",
@@ -375,28 +355,28 @@ TABLE: dict[str, dict[str, Command]] = {
                 "kinds": Option("--kind"),
             },
         ),
-        "doctor": Command("admin.check", by="interactive.doctor.doctor"),
-        "tenant list": Command("home.tenants", by="commands.home.tenants"),
-        "tenant create NAME": Command("home.create", by="commands.home.create"),
-        "tenant adopt NAME": Command("home.adopt", by="commands.home.adopt"),
-        "tenant delete NAME": Command("home.delete", by="commands.home.delete"),
-        "tenant key [FILE]": Command("home.new_key", by="commands.home.key"),
-        "migrate": Command("home.migrate", by="commands.home.migrate"),
+        "doctor": Command("admin.check", function="doctor.doctor"),
+        "tenant list": Command("home.tenants", function="home.tenants"),
+        "tenant create NAME": Command("home.create", function="home.create"),
+        "tenant adopt NAME": Command("home.adopt", function="home.adopt"),
+        "tenant delete NAME": Command("home.delete", function="home.delete"),
+        "tenant key [FILE]": Command("home.new_key", function="home.key"),
+        "migrate": Command("home.migrate", function="home.migrate"),
         "copy SOURCE TARGET": Command(
             "home.copy",
-            by="commands.home.copy",
-            without=("tenant",),
+            function="home.copy",
+            skip=("tenant",),
             options={"to_tenant": Option("--as", metavar="NAME")},
             phases=("copying",),
         ),
-        "export FILE": Command("admin.export", by="commands.records.export"),
-        "backup FOLDER": Command("admin.backup", by="commands.records.backup"),
-        "reembed": Command("admin.reembed", by="commands.reading.reembed", phases=("embedding",)),
+        "export FILE": Command("admin.export", function="records.export"),
+        "backup FOLDER": Command("admin.backup", function="records.backup"),
+        "reembed": Command("admin.reembed", function="records.reembed", phases=("embedding",)),
         "sweep": Command("admin.sweep", options={"limit": _COUNT}, view="answers.draw_swept"),
     },
 }
 
-# what a group of commands is for, where it is no command itself
+# the help of groups that are not commands themselves
 GROUPS = {
     "jobs": "Work for later: list it, add to it, retry or remove it.",
     "keys": "Make, list and revoke API keys: who may call a server, and what they may do.",

@@ -1,21 +1,77 @@
-"""Who calls: whoever sent a key, or has a session that began with one, as a `Caller`."""
+"""Who calls: a key, or the session of a web page that began with one, as a `Caller`."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
+from threading import Lock
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
 
-from ...errors import AuthenticationError, ForbiddenError, InvalidInputError
-from ...tenancy.api_keys import ApiKey, ApiKeys
+from ...errors import (
+    AuthenticationError,
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    SettingsError,
+)
+from ...memory.home import Home
+from ...settings import Settings
+from ...tenancy.api_keys import ApiKey, ApiKeys, NewApiKey, Scope
 from ..caller import Caller
 from .oauth import AccessTokens
-from .sessions import COOKIE, Sessions
+from .origins import is_loopback
+
+COOKIE = "remloom_session"
+LIFETIME = 12 * 3600.0  # seconds
+MOST = 100  # sessions of a key; its oldest ends for a new one
+
+
+class Sessions:
+    """Keeps whose session each cookie is. What is kept of the cookie is a hash."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        # the id of the key, and when the session ends; the oldest first
+        self._sessions: dict[str, tuple[str, float]] = {}
+
+    def begin(self, key_id: str) -> str:
+        """Begin a session with a key that holds; returns the value of its cookie."""
+        cookie = secrets.token_urlsafe(32)
+        hashed, now = _hash(cookie), self._clock()
+        with self._lock:
+            own = []
+            for known, (of_key, end) in list(self._sessions.items()):
+                if end <= now:
+                    del self._sessions[known]
+                elif of_key == key_id:
+                    own.append(known)
+            if len(own) >= MOST:
+                del self._sessions[own[0]]
+            self._sessions[hashed] = (key_id, now + LIFETIME)
+        return cookie
+
+    def key_of(self, cookie: str) -> str:
+        """Give the id of a session's key; empty when the session is unknown or over."""
+        key_id, end = self._sessions.get(_hash(cookie), ("", 0.0))
+        return key_id if self._clock() < end else ""
+
+    def end(self, cookie: str) -> None:
+        with self._lock:
+            self._sessions.pop(_hash(cookie), None)
+
+
+def _hash(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode()).hexdigest()
+
 
 TENANT_HEADER = "X-Remloom-Tenant"
 # no page of another origin can send it without being asked first
@@ -68,17 +124,12 @@ class Authentication:
         self._note_use(key.id)
         return _caller(key, headers)
 
-    async def log_in(self, given: str) -> tuple[ApiKey, str]:
-        """Exchange a key for a session: gives the key and the value of the cookie.
-
-        Raises:
-            AuthenticationError: it does not hold.
-        """
-        key = await self._run(self._keys.check, given)
+    async def log_in(self, sent: str) -> tuple[ApiKey, str]:
+        """Exchange a key for a session: gives the key and the value of the cookie."""
+        key = await self._run(self._keys.check, sent)
         return key, self.sessions.begin(key.id)
 
     def challenge(self) -> str:
-        """Say how to show who one is, as `WWW-Authenticate` does."""
         challenge = 'Bearer realm="remloom"'
         if self.tokens is not None:
             challenge += f', resource_metadata="{self.tokens.metadata_url}"'
@@ -113,11 +164,7 @@ class Authentication:
 
 
 def check_page(method: str, headers: Headers, *, is_own: bool) -> None:
-    """Refuse what a page of another origin could have a browser send, with the cookie of this one.
-
-    Raises:
-        ForbiddenError: it could be that.
-    """
+    """Refuse what a page of another origin could have a browser send, with our cookie."""
     if not is_own or headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise ForbiddenError(
             "a session belongs to the server's own pages", remedy="send a key instead"
@@ -139,12 +186,11 @@ def session_cookie(headers: Headers) -> str:
 
 
 def _bearer(headers: Headers) -> str:
-    """Give the token of an Authorization header; empty without the header."""
-    given = headers.getlist("Authorization")
-    if not given:
+    sent = headers.getlist("Authorization")
+    if not sent:
         return ""
-    scheme, _, token = given[0].partition(" ")
-    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+    scheme, _, token = sent[0].partition(" ")
+    if len(sent) > 1 or scheme.lower() != "bearer" or not token.strip():
         raise AuthenticationError(
             "the Authorization header is none that this server takes",
             remedy="send one: Authorization: Bearer rlm_…",
@@ -179,3 +225,23 @@ def _caller(key: ApiKey, headers: Headers) -> Caller:
         )
     tenant = named[0] if named else ""
     return Caller(key_id=key.id, tenant=tenant, scopes=scopes, of_home="admin" in scopes)
+
+
+# a key of one tenant has no use for the numbers of the whole server
+_FIRST: tuple[Scope, ...] = ("read", "write", "forget", "dream", "admin")
+
+
+def first_key(keys: ApiKeys, settings: Settings, *, others: bool = False) -> NewApiKey | None:
+    """Make the first API key of a server on loopback, and its tenant; None when there are keys."""
+    if others or keys.list():
+        return None
+    host = settings.serve_bind.rpartition(":")[0]
+    if not is_loopback(host):
+        raise SettingsError(
+            f"a server on {settings.serve_bind} needs an API key before it starts",
+            setting="serve_bind",
+            remedy="make one: remloom keys create NAME --tenant TENANT",
+        )
+    with suppress(ConflictError):
+        Home(settings.home, key=settings.key or None).create(settings.tenant)
+    return keys.create("first", _FIRST, tenant=settings.tenant)

@@ -26,7 +26,6 @@ _QUESTIONS = frozenset(
 
 
 def limit_of(path: str, settings: Settings) -> int:
-    """Give how many bytes the body of a request to a path may have."""
     if path in UPLOADS:
         return settings.serve_upload_mb * MIB
     return LARGEST_READ if path in _QUESTIONS else LARGEST
@@ -35,8 +34,7 @@ def limit_of(path: str, settings: Settings) -> int:
 class LimitedBody:
     """Passes a body on as it arrives, until it is too large or takes too long.
 
-    Then whoever sent it is answered at once, whatever the application makes of the rest: it is told
-    that nobody is there any more.
+    Then the sender is answered at once, and the application sees a client that has gone away.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, settings: Settings) -> None:
@@ -51,11 +49,7 @@ class LimitedBody:
         self._is_refused = False
 
     def check_length(self, headers: Headers) -> None:
-        """Refuse a body that says that it is too large, before any of it is read.
-
-        Raises:
-            TooLargeError: it is.
-        """
+        """Refuse a body that says that it is too large, before any of it is read."""
         length = headers.get("Content-Length", "0")
         if not length.isdigit() or int(length) > self._limit:
             raise self._too_large()
@@ -81,7 +75,6 @@ class LimitedBody:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass an answer on, unless the body was refused."""
         if not self._is_refused:
             self._has_begun = True
             await self._send(message)

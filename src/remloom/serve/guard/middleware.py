@@ -1,25 +1,29 @@
-"""The guard before every door: REST, MCP and the pages are behind it alike.
-
-Whatever it cannot decide it refuses: a route that is not listed as open needs a key, whether or not
-anybody thought of it.
-"""
+"""The guard before REST, MCP and the pages: what it cannot decide it refuses."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...errors import AuthenticationError, ForbiddenError, InvalidInputError, RemloomError
+from ...errors import (
+    AuthenticationError,
+    ForbiddenError,
+    InvalidInputError,
+    LimitError,
+    RemloomError,
+)
 from ..caller import Caller
 from ..problems import problem
 from ..service import Service
 from .bodies import LimitedBody
 from .origins import Origins
-from .rate import RateLimit
-from .sent_headers import SentHeaders
 
 # open to everybody: nothing of any memory is in them
 OPEN_PATHS = frozenset(("/", "/ui", "/health/live", "/openapi.json"))
@@ -65,7 +69,6 @@ class Guard:
         self._rate = RateLimit(service.settings.serve_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -78,10 +81,10 @@ class Guard:
         scope = {**scope, "headers": stripped}
         state = scope.setdefault("state", {})
         state.setdefault("request_id", "")
-        headers = SentHeaders(scope)
+        headers = Headers(scope=scope)
         body = LimitedBody(scope, receive, self._secured(send, headers), self._settings)
         try:
-            self._check_place(headers)
+            self._check_addresses(headers)
             body.check_length(headers)
             if self._is_preflight(scope["method"], headers):
                 await _preflight(scope, receive, body.send)
@@ -97,8 +100,7 @@ class Guard:
             return
         await self._app(scope, body.receive, body.send)
 
-    def _check_place(self, headers: Headers) -> None:
-        """Check which host the request names, and which page it comes from."""
+    def _check_addresses(self, headers: Headers) -> None:
         hosts = headers.getlist("Host")
         if len(hosts) != 1:
             raise InvalidInputError("a request names one host", remedy="send one Host header")
@@ -112,7 +114,6 @@ class Guard:
         return not origin or self._origins.is_own(origin, headers["Host"])
 
     async def _caller(self, scope: Scope, headers: Headers, *, is_own: bool) -> Caller:
-        """Find who calls, and count the call."""
         caller = await self._authentication.caller(scope["method"], headers, is_own=is_own)
         self._rate.take(caller.key_id)
         if scope["path"] == METRICS and "metrics" not in caller.scopes and not caller.of_home:
@@ -130,7 +131,6 @@ class Guard:
         return problem(error, request_id)
 
     def _is_preflight(self, method: str, headers: Headers) -> bool:
-        """Whether a browser asks whether a page of another origin may call."""
         return (
             method == "OPTIONS"
             and "Access-Control-Request-Method" in headers
@@ -138,15 +138,14 @@ class Guard:
         )
 
     def _secured(self, send: Send, headers: Headers) -> Send:
-        """Give a `send` that adds the headers that every answer has."""
         origin = headers.get("Origin", "")
         is_listed = self._origins.is_listed(origin)
 
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = given = list(message.get("headers", ()))
-                there = {name.lower() for name, _ in given}
-                given += [header for header in _SECURITY_HEADERS if header[0] not in there]
+                message["headers"] = sent_headers = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in sent_headers}
+                sent_headers += [header for header in _SECURITY_HEADERS if header[0] not in there]
                 if is_listed:
                     sent = MutableHeaders(scope=message)
                     sent["Access-Control-Allow-Origin"] = origin
@@ -176,3 +175,40 @@ async def _preflight(scope: Scope, receive: Receive, send: Send) -> None:
         "Access-Control-Max-Age": "600",
     }
     await Response(status_code=204, headers=allowed)(scope, receive, send)
+
+
+BURST = 10.0  # seconds' worth of calls that may come at once
+MOST_KEYS = 10_000  # whose buckets are kept
+
+
+class RateLimit:
+    """Counts the calls of each key."""
+
+    def __init__(self, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._clock = clock
+        # calls left, and when that was so; the ones used longest ago first
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, key_id: str) -> None:
+        if self._rate <= 0:
+            return
+        most = max(1.0, self._rate * BURST)
+        now = self._clock()
+        left, since = self._buckets.pop(key_id, (most, now))
+        left = min(most, left + (now - since) * self._rate)
+        if left >= 1:
+            self._keep(key_id, (left - 1, now))
+            return
+        self._keep(key_id, (left, now))
+        wait = math.ceil((1 - left) / self._rate)
+        raise LimitError(
+            f"more than {self._rate:g} calls a second with one key",
+            remedy=f"try again in {wait} s; the setting serve_rate is the limit",
+            retry_after=wait,
+        )
+
+    def _keep(self, key_id: str, bucket: tuple[float, float]) -> None:
+        self._buckets[key_id] = bucket
+        if len(self._buckets) > MOST_KEYS:
+            self._buckets.popitem(last=False)

@@ -1,8 +1,4 @@
-"""Access tokens of an OAuth 2.1 issuer, which stand beside API keys where one is set up.
-
-The server is a resource server: it checks tokens that others give out, and gives out none. Nothing
-is fetched unless the settings name an issuer, and then from the one URL that they name.
-"""
+"""Access tokens of an OAuth 2.1 issuer, which are taken beside API keys where one is set up."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from ..caller import Caller
 from .origins import is_loopback
 
 METADATA = "/.well-known/oauth-protected-resource"
-# of public keys alone: with a shared secret whoever checks tokens could make them
+# of public keys alone: a shared secret would let those who check tokens make them
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
 CLAIMS = ("exp", "iss", "aud", "sub")
 LEEWAY = 30  # seconds that clocks may differ
@@ -29,12 +25,7 @@ _LONGEST_SUBJECT = 100  # characters
 
 
 def open_tokens(settings: Settings) -> AccessTokens | None:
-    """Prepare for access tokens; None where no issuer is set up.
-
-    Raises:
-        SettingsError: a part of what is needed is not set, or is unsafe.
-        MissingExtraError: PyJWT is not installed.
-    """
+    """Prepare for access tokens; None where no issuer is set up."""
     needed = ("serve_oauth_issuer", "serve_oauth_jwks_url", "serve_oauth_resource")
     missing = [name for name in needed if not getattr(settings, name)]
     if len(missing) == len(needed):
@@ -76,12 +67,10 @@ class AccessTokens:
 
     @property
     def metadata_url(self) -> str:
-        """Where the metadata is, as others see this server."""
         parts = urlsplit(self._resource)
         return f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}"
 
     def metadata(self) -> dict[str, Any]:
-        """Describe this server as RFC 9728 has it."""
         return {
             "resource": self._resource,
             "resource_name": "Remloom",
@@ -91,12 +80,7 @@ class AccessTokens:
         }
 
     def check(self, token: str) -> Caller:
-        """Find who a token was given to. May fetch the issuer's keys.
-
-        Raises:
-            AuthenticationError: it is not valid here: of another issuer, for another server, ended.
-            ForbiddenError: it names no tenant, or gives no scope that is known.
-        """
+        """Find who a token was given to. May fetch the issuer's keys."""
         import jwt
 
         try:
@@ -131,8 +115,8 @@ class AccessTokens:
                 f"the access token names no tenant: it has no claim {self._tenant_claim!r}",
                 remedy="have the issuer add it (setting serve_oauth_tenant_claim)",
             )
-        given = claims.get("scope", claims.get("scp", ""))
-        names = given.split() if isinstance(given, str) else given
+        granted = claims.get("scope", claims.get("scp", ""))
+        names = granted.split() if isinstance(granted, str) else granted
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise ForbiddenError(
                 "the scope of the access token is neither a text nor a list of texts",

@@ -17,11 +17,7 @@ _WEB = ("http", "https")
 
 
 class Origins:
-    """Checks `Host` and `Origin`.
-
-    Raises:
-        SettingsError: an origin that is listed is none.
-    """
+    """Checks `Host` and `Origin`."""
 
     def __init__(self, settings: Settings) -> None:
         bound = settings.serve_bind.rpartition(":")[0]
@@ -32,11 +28,7 @@ class Origins:
         self._origins = {_origin(one) for one in split_list(settings.serve_allowed_origins)}
 
     def check_host(self, host: str) -> None:
-        """Refuse a request for another host.
-
-        Raises:
-            MisdirectedError: names the option that allows it.
-        """
+        """Refuse a request for another host."""
         name = _host_of(host)
         if name in self._hosts or host.lower() in self._hosts or is_loopback(name):
             return
@@ -46,11 +38,7 @@ class Origins:
         )
 
     def check_origin(self, origin: str, host: str) -> None:
-        """Refuse a request of a web page that is neither the server's own nor listed.
-
-        Raises:
-            ForbiddenError: names the option that allows it.
-        """
+        """Refuse a request of a web page that is neither the server's own nor listed."""
         if self.is_own(origin, host) or self.is_listed(origin):
             return
         raise ForbiddenError(
@@ -83,7 +71,6 @@ def is_loopback(host: str) -> bool:
 
 
 def _host_of(host: str) -> str:
-    """The name in a Host header, without the port."""
     name, colon, port = host.lower().rpartition(":")
     return name if colon and port.isdigit() else host.lower()
 

@@ -21,15 +21,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...operations import OPERATIONS, TOOLS, Operation
 from ...settings import Settings
-from ..guard import metadata_routes, session_routes
 from ..guard.middleware import Guard
 from ..idempotency import Replies
 from ..problems import refusal, unexpected
 from ..service import Service
 from ..workers import Workers
-from . import health, job_events, metrics, openapi, tool_list
 from .endpoint import Endpoint
 from .request_log import RequestLog
+from .routes import routes
 
 LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
 ZIP_LEVEL = 4  # beyond it, time grows faster than answers shrink
@@ -68,13 +67,7 @@ def create_app(
     doors = _mounted(working)
     app = Starlette(
         routes=[
-            *health.routes(working),
-            *metrics.routes(working),
-            *session_routes.routes(working.authentication),
-            *metadata_routes.routes(working.authentication),
-            Route("/openapi.json", _describe),
-            Route("/v1/tools", tool_list.list_tools),
-            *job_events.routes(working),
+            *routes(working),
             *operations,
             *doors,
         ],
@@ -93,18 +86,12 @@ def create_app(
 
 def _mounted(service: Service) -> list[BaseRoute]:
     """The doors that are optional: tools over MCP, and the pages."""
-    routes: list[BaseRoute] = []
+    mounted: list[BaseRoute] = []
     for door, needed in DOORS.items():
         # one that is there and does not work is an error
         if find_spec(needed) is not None:
-            routes += import_module(door).mount(service)
-    return routes
-
-
-async def _describe(request: Request) -> Response:
-    # written when it is first asked for
-    body = await to_thread.run_sync(openapi.write)
-    return Response(body, media_type="application/json")
+            mounted += import_module(door).mount(service)
+    return mounted
 
 
 def _operation_routes(
@@ -133,7 +120,7 @@ def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _fail(request: Request, error: Exception) -> Response:
-    # the traceback is logged by whoever serves the application
+    # the server that runs the application logs the traceback
     return unexpected(request.scope["state"].get("request_id", ""))
 
 

@@ -1,15 +1,16 @@
-"""A path of the server: it reads arguments, calls the operation, and answers."""
+"""A path of the server: it reads arguments, calls the operation or queues it, and answers."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -17,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from ...errors import AuthenticationError, RemloomError
 from ...jobs import Job
-from ...operations import Operation
+from ...memory.memory import Memory
+from ...operations import Operation, Progress
 from ..caller import Caller
 from ..idempotency import Kept, Replies, may_be_kept
 from ..problems import problem, refusal, unexpected
@@ -25,7 +27,6 @@ from ..service import Service
 from ..workers import Workers
 from .arguments import Arguments
 from .events import stream_events, wants_events
-from .jobs import job_kind, prefers_job, queued
 from .streams import receive_stream, send_stream
 
 _log = logging.getLogger("remloom.serve")
@@ -54,7 +55,6 @@ class Endpoint:
         self._allow = {"Allow": ", ".join(sorted(methods))}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; errors are answers, too."""
         request = Request(scope, receive)
         request_id = scope["state"].get("request_id", "")
         try:
@@ -84,7 +84,7 @@ class Endpoint:
         operation, arguments = self._operations[method]
         request.scope["state"]["operation"] = operation.name
         caller = caller_of(request)
-        # before the body is read, so that whoever may not costs nothing
+        # before the body is read: a caller who may not costs nothing
         caller.check(operation)
         key = _key_of(request, operation)
         values = await arguments.read(request)
@@ -99,13 +99,28 @@ class Endpoint:
             work = partial(self._work, caller, operation, values, key)
             request_id = request.scope["state"].get("request_id", "")
             return stream_events(work, request_id, check=partial(check_again, request))
-        if key is not None:
-            once = self._replies.once(operation, caller, key)
-            return _repeated(await self._service.call(caller, once, values))
-        value = await self._service.call(caller, operation, values)
+        reply = await self._do(caller, operation, values, key)
         if operation.name in _RINGS:
             self._workers.ring(caller.tenant)
-        return answer(value)
+        return reply.response()
+
+    async def _do(
+        self,
+        caller: Caller,
+        operation: Operation,
+        values: Struct,
+        key: str | None,
+        progress: Progress | None = None,
+        *,
+        manner: str = "",
+    ) -> JsonReply:
+        """Do an operation: once, if it has a key."""
+        if key is None:
+            value = await self._service.call(caller, operation, values, progress)
+            return JsonReply(b"" if value is None else msgspec.json.encode(value))
+        once = self._replies.once(operation, caller, key, manner=manner)
+        kept: Kept = await self._service.call(caller, once, values, progress)
+        return JsonReply(kept.body, kept.is_repeated)
 
     async def _work(
         self,
@@ -113,41 +128,35 @@ class Endpoint:
         operation: Operation,
         values: Struct,
         key: str | None,
-        progress: Callable[..., None],
-    ) -> Any:
-        """Do what is streamed; once, if it has a key."""
-        if key is None:
-            return await self._service.call(caller, operation, values, progress)
-        once = self._replies.once(operation, caller, key)
-        kept = await self._service.call(caller, once, values, progress)
-        return msgspec.Raw(kept.body or b"null")
+        progress: Progress,
+    ) -> msgspec.Raw:
+        reply = await self._do(caller, operation, values, key, progress)
+        return msgspec.Raw(reply.body or b"null")
 
     async def _queue(
         self, caller: Caller, operation: Operation, values: Struct, key: str | None
     ) -> Response:
-        adding, is_repeated = queued(operation), False
-        if key is None:
-            job = await self._service.call(caller, adding, values)
-        else:
-            once = self._replies.once(adding, caller, key, manner="job")
-            kept = await self._service.call(caller, once, values)
-            job, is_repeated = msgspec.json.decode(kept.body, type=Job), kept.is_repeated
+        reply = await self._do(caller, queued(operation), values, key, manner="job")
         self._workers.ring(caller.tenant)
-        headers = {
-            "Location": f"/v1/jobs/{quote(job.id, safe='')}",
-            "Preference-Applied": "respond-async",
-            **_replayed(is_repeated),
-        }
-        body = msgspec.json.encode(job)
-        return Response(body, 202, headers=headers, media_type="application/json")
+        job = msgspec.json.decode(reply.body, type=Job)
+        location = f"/v1/jobs/{quote(job.id, safe='')}"
+        return reply.response(202, Location=location, **{"Preference-Applied": "respond-async"})
+
+
+class JsonReply(NamedTuple):
+    body: bytes  # JSON; empty: there is none
+    is_repeated: bool = False
+
+    def response(self, status: int = 200, **headers: str) -> Response:
+        if self.is_repeated:
+            headers["Idempotent-Replayed"] = "true"
+        if not self.body:
+            return Response(status_code=204, headers=headers)
+        return Response(self.body, status, headers=headers, media_type="application/json")
 
 
 def caller_of(request: Request) -> Caller:
-    """Give who calls, as the guard has found out.
-
-    Raises:
-        AuthenticationError: no guard has let the request through.
-    """
+    """Give who calls, as the guard has found out."""
     caller = request.scope["state"].get("caller")
     if not isinstance(caller, Caller):
         raise AuthenticationError("this needs a key", remedy="send Authorization: Bearer rlm_…")
@@ -155,22 +164,14 @@ def caller_of(request: Request) -> Caller:
 
 
 async def check_again(request: Request) -> None:
-    """Check, while an answer lasts, that whoever asked for it still may.
-
-    Raises:
-        AuthenticationError: the key was revoked, or has ended.
-    """
+    """Check, while an answer lasts, that its caller still may."""
     check = request.scope["state"].get("check_again")
     if check is not None:
         await check()
 
 
 def _key_of(request: Request, operation: Operation) -> str | None:
-    """Give the key of a write; what only reads needs none.
-
-    Raises:
-        HTTPException: a write has one whose reply is not kept: sent again, it would be done again.
-    """
+    """Give the key of a write; what only reads needs none."""
     key = request.headers.get("idempotency-key")
     if key is None or may_be_kept(operation):
         return key
@@ -183,18 +184,47 @@ def _key_of(request: Request, operation: Operation) -> str | None:
 
 def answer(value: Any) -> Response:
     """Answer with a value as JSON; with nothing where there is none."""
-    if value is None:
-        return Response(status_code=204)
-    return Response(msgspec.json.encode(value), media_type="application/json")
+    return JsonReply(b"" if value is None else msgspec.json.encode(value)).response()
 
 
-def _repeated(kept: Kept) -> Response:
-    """Answer with a reply that may have been given before."""
-    headers = _replayed(kept.is_repeated)
-    if not kept.body:
-        return Response(status_code=204, headers=headers)
-    return Response(kept.body, headers=headers, media_type="application/json")
+# what does the job, by the method of `Memory` that the operation is
+_KINDS = {
+    "learn": "learn",
+    "dream": "dream",
+    "dreams.moments": "moments",
+    "dreams.affinity": "affinity",
+    "dreams.consolidate": "consolidate",
+    "profile.observe": "observe",
+    "profile.normalise": "normalise",
+    "embed_pending": "embed_pending",
+    "admin.reembed": "reembed",
+    "admin.sweep": "sweep",
+}
 
 
-def _replayed(is_repeated: bool) -> dict[str, str]:
-    return {"Idempotent-Replayed": "true"} if is_repeated else {}
+def job_kind(operation: Operation) -> str:
+    return _KINDS.get(operation.method, "")
+
+
+def prefers_job(request: Request) -> bool:
+    """Whether a request says `Prefer: respond-async`."""
+    preferences = request.headers.get("prefer", "").split(",")
+    return any(one.strip().lower() == "respond-async" for one in preferences)
+
+
+def queued(operation: Operation) -> Operation:
+    """Give an operation that puts what this one does into the tenant's own queue."""
+
+    def does(memory: Memory, values: Struct, progress: Any) -> Job:
+        return memory.jobs.add(job_kind(operation), _payload(values))
+
+    return replace(operation, does=does, is_long=False)
+
+
+def _payload(values: Struct) -> dict[str, Any]:
+    """Give the arguments that are not as they are by default."""
+    fields = msgspec.structs.fields(type(values))
+    default = {one.name: one.default for one in fields}
+    changed = {name: value for name in default if (value := getattr(values, name)) != default[name]}
+    payload: dict[str, Any] = msgspec.to_builtins(changed)
+    return payload

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from ...errors import RemloomError
 from ...jobs import Job
 from ..problems import problem, unexpected
-from .channel import Channel
+from .streams import Channel
 
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT = 15.0  # seconds of silence after which a comment is sent
@@ -23,7 +23,6 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def wants_events(request: Request) -> bool:
-    """Whether a request asks for events rather than for one answer."""
     return MEDIA_TYPE in request.headers.get("accept", "")
 
 
@@ -36,15 +35,11 @@ def stream_events(
     """Answer with `progress` events, then one `result` or `error`.
 
     A client that goes away ends the waiting, not the work.
-
-    Args:
-        work: does it, and is given what to report to.
-        check: awaited before each event; what it raises is the last one.
     """
 
     async def events() -> AsyncIterator[bytes]:
         channel = Channel()
-        task = asyncio.ensure_future(work(lambda *told: channel.put(told)))
+        task = asyncio.ensure_future(work(lambda *report: channel.put(report)))
         task.add_done_callback(channel.end)
         number = 0
         try:
@@ -65,11 +60,7 @@ def stream_events(
 
 
 def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> StreamingResponse:
-    """Answer with a `job` event whenever a job has changed, then one `result` or `error`.
-
-    Args:
-        look: gives the job as it stands; what it raises is the last event.
-    """
+    """Answer with a `job` event whenever a job has changed, then one `result` or `error`."""
 
     async def events() -> AsyncIterator[bytes]:
         known: Job | None = None
@@ -78,7 +69,7 @@ def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> Streaming
             try:
                 job = await look()
             except RemloomError as error:
-                # it was taken out of the queue meanwhile, or whoever follows it may no longer
+                # it was taken out of the queue meanwhile, or the key was revoked
                 yield _event(number + 1, "error", bytes(problem(error, request_id).body))
                 return
             if job != known:
@@ -104,12 +95,12 @@ def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> Streaming
 async def _next_event(channel: Channel, number: int) -> bytes:
     """Give what is sent next; nothing when the work has ended."""
     try:
-        told = await channel.take(HEARTBEAT)
+        report = await channel.take(HEARTBEAT)
     except TimeoutError:
         return b": still working\n\n"
     except EOFError:
         return b""
-    return _event(number, "progress", msgspec.json.encode(told, enc_hook=str))
+    return _event(number, "progress", msgspec.json.encode(report, enc_hook=str))
 
 
 async def _last_event(number: int, task: asyncio.Future[Any], request_id: str) -> bytes:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-import docstring_parser
 import msgspec
 from msgspec import Struct
 
 from ..._version import __version__
 from ...operations import OPERATIONS, TOOLS, Operation
-from ...text.docstrings import head_of
+from ...text.docstrings import arguments_of, head_of
 from ..idempotency import LONGEST_KEY, may_be_kept
-from .jobs import job_kind
+from .endpoint import job_kind
 
 _TEMPLATE = "#/components/schemas/{name}"
 _JSON = "application/json"
@@ -49,7 +47,6 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 @cache
 def write() -> bytes:
-    """Write the description as JSON."""
     return msgspec.json.encode(describe(OPERATIONS, TOOLS))
 
 
@@ -61,13 +58,16 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
     types += [one.gives for _, one in named if one.gives is not None]
     schemas, components = msgspec.json.schema_components(types, ref_template=_TEMPLATE)
     taken = dict(zip([name for name, _ in named], schemas[1:], strict=False))
-    given = iter(schemas[1 + len(named) :])
+    results = iter(schemas[1 + len(named) :])
     paths: dict[str, dict[str, Any]] = {}
     for component in components.values():
-        _explain(component)
+        if doc := component.get("description", ""):
+            _explain(component, doc)
+            component["description"] = head_of(doc)
     for name, one in named:
-        _document(components, taken[name], one)
-        result = next(given) if one.gives is not None else None
+        if one.documented is not None:
+            _explain(_shape(components, taken[name]), one.documented.__doc__ or "")
+        result = next(results) if one.gives is not None else None
         route = one.route
         assert route is not None  # noqa: S101  # only such are named
         item = _operation(name, one, taken[name], result, components)
@@ -84,7 +84,7 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
         "servers": [{"url": "/"}],
         "security": [{"key": []}],
         "tags": [{"name": tag} for tag in sorted({_tag(one) for _, one in named})],
-        "paths": {**paths, **_BESIDE},
+        "paths": {**paths, **_OTHER_PATHS},
         "components": {
             "schemas": components,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -97,15 +97,12 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
     return _with_short_names(description)
 
 
-def _explain(component: dict[str, Any]) -> None:
-    """Part a docstring into what it says of a whole and of each field."""
-    doc = component.get("description", "")
+def _explain(component: dict[str, Any], doc: str) -> None:
+    """Put what a docstring says of each field or argument beside it."""
     properties = component.get("properties", {})
-    for name, text in _told_in(doc).items():
+    for name, text in arguments_of(doc).items():
         if name in properties:
             properties[name].setdefault("description", text)
-    if doc:
-        component["description"] = head_of(doc)
 
 
 def _with_short_names(description: dict[str, Any]) -> dict[str, Any]:
@@ -180,34 +177,8 @@ def _operation(
 
 
 def _shape(components: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Give the component that a reference names."""
     shape: dict[str, Any] = components[schema["$ref"].rpartition("/")[2]]
     return shape
-
-
-def _document(components: dict[str, Any], taken: dict[str, Any], one: Operation) -> None:
-    """Put what the docstring says of each argument beside it."""
-    properties = _shape(components, taken)["properties"]
-    for name, text in _arguments(one).items():
-        if name in properties:
-            properties[name].setdefault("description", text)
-
-
-def _arguments(one: Operation) -> dict[str, str]:
-    """Read what a docstring says of arguments; "recursive, glob: …" says it of two."""
-    if one.documented is None:
-        return {}
-    return _told_in(inspect.getdoc(one.documented) or "")
-
-
-def _told_in(doc: str) -> dict[str, str]:
-    parsed = docstring_parser.parse(doc, style=docstring_parser.DocstringStyle.GOOGLE)
-    told = {}
-    for argument in parsed.params:
-        for name in argument.arg_name.split(","):
-            text = re.sub(r"\s+", " ", (argument.description or "").replace("`", ""))
-            told[name.strip()] = text
-    return told
 
 
 def _parameter(shape: dict[str, Any], name: str, is_in_path: bool) -> dict[str, Any]:
@@ -294,7 +265,7 @@ def _problem(description: str) -> dict[str, Any]:
 
 
 def _malformed() -> dict[str, Any]:
-    """Describe the answer to what is no request: of one whose head is too large, only a line."""
+    """Describe the answer to a malformed request; one with too large a head gets one line."""
     described = _problem("The body is no JSON, or the request is none of HTTP")
     described["content"]["text/plain"] = {"schema": {"type": "string"}}
     return described
@@ -307,7 +278,7 @@ _FORM = {
 }
 _TOOL_LIST = {"type": "array", "items": {"type": "object"}}
 _ID = {"type": "string", "minLength": 1}
-_BESIDE = {
+_OTHER_PATHS = {
     "/v1/tools": {
         "get": {
             "operationId": "list_tools",

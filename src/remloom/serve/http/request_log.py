@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..metrics import Metrics
+from ..metrics import ServerMetrics
 
 LOGGER = logging.getLogger("remloom.requests")
 _UNMATCHED = "(none)"
@@ -28,7 +28,7 @@ class RequestLog:
     others leave in that state: `caller`, `operation`.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
         self._app = app
         self._metrics = metrics
 
@@ -64,7 +64,6 @@ class RequestLog:
 
 
 def log_as_json() -> None:
-    """Write the lines to standard error, as they are."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers[:] = [handler]
@@ -74,8 +73,8 @@ def log_as_json() -> None:
 
 def _id_of(scope: Scope) -> str:
     """The id that a request came with, if it is one, or a new one."""
-    given = next((value for name, value in scope["headers"] if name == _HEADER), b"").strip()
-    return given.decode() if _SAFE_ID.fullmatch(given) else secrets.token_hex(16)
+    sent = next((value for name, value in scope["headers"] if name == _HEADER), b"").strip()
+    return sent.decode() if _SAFE_ID.fullmatch(sent) else secrets.token_hex(16)
 
 
 def _route_of(scope: Scope) -> str:

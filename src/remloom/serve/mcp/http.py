@@ -60,7 +60,6 @@ class _Endpoint:
                 self._plain.know(call)
 
     async def _answer(self, begun: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the SDK answer."""
         # one for each request: it then needs no lifespan of the application around it
         manager = StreamableHTTPSessionManager(
             self._server,

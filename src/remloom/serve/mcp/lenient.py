@@ -1,6 +1,6 @@
 """Arguments as models give them: what can be understood is taken, what cannot is an error.
 
-Nothing is dropped in silence: what is left out is listed, and what is no argument is refused.
+Nothing is dropped in silence: what is left out is listed, and unknown arguments are refused.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import Struct, inspect
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import Operation
-from ..expected import remedy_for
-from ..unknown_fields import refuse_unknown_fields
+from ..argument_types import parts_of, refuse_unknown_fields, remedy_for
 
-# what agents are made to add to every call by whoever runs them
+# arguments that hosts of agents make them add to every call
 _CHATTER = frozenset(
     ("explanation", "justification", "rationale", "reason", "reasoning", "thinking", "thought",
      "thoughts", "toolSummary", "tool_call_purpose", "waitForPreviousTools")
@@ -40,7 +39,7 @@ def take(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Struct, li
     """
     fields = operation.takes.__struct_fields__
     shapes = _shapes_of(operation.takes)
-    given: dict[str, Any] = {}
+    taken: dict[str, Any] = {}
     left_out = []
     for name, value in arguments.items():
         field = _field_of(operation, name)
@@ -49,15 +48,15 @@ def take(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Struct, li
         elif field is None:
             remedy = "" if fields else "leave it out: nothing is taken here"
             raise UnknownNameError("argument", name, fields, remedy=remedy)
-        elif field in given:
+        elif field in taken:
             raise InvalidInputError(
                 f"{field} is given twice, once as {name}", remedy=f"give {field} once"
             )
         elif value is not None:
-            given[field] = _renamed(operation, field, _shaped(value, shapes[field]))
-    refuse_unknown_fields(operation.takes, given)
+            taken[field] = _renamed(operation, field, _shaped(value, shapes[field]))
+    refuse_unknown_fields(operation.takes, taken)
     try:
-        return msgspec.convert(given, operation.takes, strict=False), left_out
+        return msgspec.convert(taken, operation.takes, strict=False), left_out
     except msgspec.ValidationError as error:
         raise _refused(operation, str(error)) from None
 
@@ -103,8 +102,8 @@ def _renamed(operation: Operation, field: str, value: Any) -> Any:
 
 
 def _refused(operation: Operation, message: str) -> InvalidInputError:
-    problem, _, place = message.partition(" - at `$")
-    argument = place.strip("`.").partition("[")[0]
+    problem, _, position = message.partition(" - at `$")
+    argument = position.strip("`.").partition("[")[0]
     where = f"{argument}: " if argument else ""
     return InvalidInputError(
         f"{operation.name} was not done: {where}{problem}",
@@ -116,19 +115,16 @@ def _refused(operation: Operation, message: str) -> InvalidInputError:
 
 @lru_cache(maxsize=256)
 def _shapes_of(takes: type[Struct]) -> dict[str, _Shape]:
-    info = inspect.type_info(takes)
-    fields = info.fields if isinstance(info, inspect.StructType) else ()
-    return {field.name: _shape_of(field.type) for field in fields}
+    info = cast("inspect.StructType", inspect.type_info(takes))
+    return {field.name: _shape_of(field.type) for field in info.fields}
 
 
 def _shape_of(kind: inspect.Type) -> _Shape:
-    if isinstance(kind, inspect.Metadata):  # an argument with a description
-        return _shape_of(kind.type)
-    kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
-    if any(isinstance(one, inspect.StrType) for one in kinds):
+    parts = list(parts_of(kind))
+    if any(isinstance(one, inspect.StrType) for one in parts):
         return "other"
-    if any(isinstance(one, inspect.ListType) for one in kinds):
+    if any(isinstance(one, inspect.ListType) for one in parts):
         return "list"
-    if any(isinstance(one, inspect.DictType | inspect.StructType) for one in kinds):
+    if any(isinstance(one, inspect.DictType | inspect.StructType) for one in parts):
         return "object"
     return "other"

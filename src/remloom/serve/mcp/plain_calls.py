@@ -95,7 +95,6 @@ class PlainCalls:
         return call.around in self._known
 
     def know(self, call: PlainCall) -> None:
-        """Note that it has."""
         if len(call.around) <= LONGEST:
             if len(self._known) >= MOST_KNOWN:
                 # the one that was there first
@@ -120,7 +119,6 @@ class TakenCall:
         self._body = b""
 
     async def send(self, message: Message) -> None:
-        """Pass a part of the answer on."""
         self._status = message.get("status", self._status)
         self._body += message.get("body", b"")
         await self._send(message)

@@ -1,8 +1,8 @@
-"""Resources: records by their labels, the dialect on one page, what the memory holds and its own
-schemas."""
+"""Resources (records, the dialect, what the memory holds) and the prompt `context`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from urllib.parse import unquote
 
@@ -10,18 +10,25 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    GetPromptResult,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    TextContent,
     TextResourceContents,
 )
 
 from ...errors import RemloomError
 from ...operations import Operation
-from ...operations.tools.show import SHOW
+from ...operations.tools.lookup import SHOW
+from ...operations.tools.recall import RECALL
 from ...text.quoting import escaped
 from ..caller import Caller
 from ..service import Service
+from .lenient import take
 from .tools import error_text
 
 _DIALECT = "memory://dialect"
@@ -60,11 +67,6 @@ TEMPLATES = [
 
 
 async def read_resource(service: Service, caller: Caller, uri: str) -> ReadResourceResult:
-    """Read a resource.
-
-    Raises:
-        MCPError: there is none, or the caller may not read it.
-    """
     try:
         text, mime_type = await _read(service, caller, uri)
     except RemloomError as error:
@@ -77,8 +79,8 @@ async def _read(service: Service, caller: Caller, uri: str) -> tuple[str, str]:
     if uri == _DIALECT:
         return files(__package__).joinpath("dialect.md").read_text("utf-8"), "text/markdown"
     if uri in (_STATS, _SCHEMAS):
-        asked = _operation("stats" if uri == _STATS else "list_schemas")
-        value = await service.call(caller, asked, asked.takes())
+        operation = _operation("stats" if uri == _STATS else "list_schemas")
+        value = await service.call(caller, operation, operation.takes())
         return escaped(msgspec.json.encode(value).decode()), "application/json"
     if uri.startswith(_RECORD) and len(uri) > len(_RECORD):
         values = SHOW.takes(what=unquote(uri.removeprefix(_RECORD)))
@@ -91,3 +93,30 @@ def _operation(name: str) -> Operation:
     from ...operations import OPERATIONS  # made when they are first asked for
 
     return next(one for one in OPERATIONS if one.name == name)
+
+
+_DESCRIPTION = "What is remembered of a question, quoted with sources, and the question."
+
+PROMPTS = [
+    Prompt(
+        name="context",
+        description=_DESCRIPTION,
+        arguments=[PromptArgument(name="question", description="what is asked", required=True)],
+    )
+]
+
+
+async def get_prompt(
+    service: Service, caller: Caller, name: str, arguments: Mapping[str, str]
+) -> GetPromptResult:
+    if name != PROMPTS[0].name:
+        raise MCPError(INVALID_PARAMS, f"there is no prompt {name!r}; there is 'context'")
+    try:
+        values, _ = take(RECALL, arguments)
+        recalled = await service.call(caller, RECALL, values)
+    except RemloomError as error:
+        raise MCPError(INVALID_PARAMS, error_text(error)) from None
+    known = RECALL.text(recalled) if RECALL.text else ""
+    text = f"{known}\n\nThe question: {arguments['question']}"
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=_DESCRIPTION, messages=[message])

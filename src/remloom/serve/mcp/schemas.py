@@ -9,7 +9,7 @@ import msgspec
 
 from ...operations import Operation
 
-# the field that a value stands in which is no object: what tools give always is one
+# the field for a value that is not an object: the value of a tool always is one
 WRAPPED = "result"
 _REFERENCE = "#/$defs/{name}"
 _EMPTY: tuple[Any, ...] = (None, "", [], (), {})  # defaults that go without saying
@@ -26,7 +26,6 @@ _LEFT_OUT = frozenset(
 
 
 def input_schema(operation: Operation) -> dict[str, Any]:
-    """Give the schema of what a tool takes."""
     schema = _schema(operation.takes)
     schema.pop("description", None)
     for part in (schema.get("properties", {}), schema.get("$defs", {})):
@@ -35,7 +34,7 @@ def input_schema(operation: Operation) -> dict[str, Any]:
 
 
 def output_schema(operation: Operation) -> dict[str, Any]:
-    """Give the schema of what a tool gives; a value that is no object stands in `result`."""
+    """Give the schema of a tool's value; one that is not an object is in `result`."""
     if operation.gives is None:
         return {"type": "object", "properties": {}}
     schema: dict[str, Any] = _without(_schema(operation.gives), ("description", "default"))
@@ -58,43 +57,46 @@ def is_wrapped(operation: Operation) -> bool:
     return gives is not None and not (isinstance(gives, type) and issubclass(gives, msgspec.Struct))
 
 
-def _trim(schema: Any) -> None:
-    """Leave out what objects inside of a value may have besides: it may be there all the same."""
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Give every object of a schema, an outer one before those in it: it may be changed first."""
     if isinstance(schema, dict):
-        required = schema.get("required")
-        if schema.get("type") == "object" and isinstance(required, list):
-            properties = schema["properties"]
-            schema["properties"] = {name: properties[name] for name in required}
+        yield schema
         schema = list(schema.values())
     if isinstance(schema, list):
         for part in schema:
-            _trim(part)
+            yield from _objects(part)
+
+
+def _trim(schema: Any) -> None:
+    """Leave out what objects inside of a value may have besides: it may be there all the same."""
+    for part in _objects(schema):
+        required = part.get("required")
+        if part.get("type") == "object" and isinstance(required, list):
+            properties = part["properties"]
+            part["properties"] = {name: properties[name] for name in required}
 
 
 def _spare(schema: Any) -> None:
     """Leave out of the records in an argument what no agent gives: vectors, hashes, times of the
-    store. Whoever gives them all the same is understood."""
-    if isinstance(schema, dict):
-        properties = schema.get("properties", {})
+    store. They are accepted all the same."""
+    for part in _objects(schema):
+        properties = part.get("properties", {})
         if "schema" in properties:
             for name in _OF_THE_STORE & properties.keys():
                 del properties[name]
-        schema.pop("discriminator", None)
+        part.pop("discriminator", None)
         # of a value inside of others, what it is; what may stand in it is seen
-        if "properties" in schema and "description" in schema:
-            schema["description"] = schema["description"].partition("\n")[0]
-        schema = list(schema.values())
-    if isinstance(schema, list):
-        for part in schema:
-            _spare(part)
+        if "properties" in part and "description" in part:
+            part["description"] = part["description"].partition("\n")[0]
 
 
 def _schema(hint: Any) -> dict[str, Any]:
     """Make a schema; what is used once stands where it is used, the rest under `$defs`."""
     [schema], components = msgspec.json.schema_components([hint], ref_template=_REFERENCE)
     uses: dict[str, int] = {}
-    for part in (schema, components):
-        for name in _references(part):
+    for part in _objects([schema, components]):
+        if isinstance(reference := part.get("$ref"), str):
+            name = reference.rpartition("/")[2]
             uses[name] = uses.get(name, 0) + 1
     once = {name: components[name] for name, count in uses.items() if count == 1}
     shown: dict[str, Any] = _without(_inlined(schema, once, ()), ())
@@ -102,16 +104,6 @@ def _schema(hint: Any) -> dict[str, Any]:
     if kept:
         shown["$defs"] = _without(kept, ())
     return shown
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict):
-        if isinstance(reference := schema.get("$ref"), str):
-            yield reference.rpartition("/")[2]
-        schema = list(schema.values())
-    if isinstance(schema, list):
-        for part in schema:
-            yield from _references(part)
 
 
 def _inlined(schema: Any, once: dict[str, Any], within: tuple[str, ...]) -> Any:
@@ -128,7 +120,7 @@ def _inlined(schema: Any, once: dict[str, Any], within: tuple[str, ...]) -> Any:
 
 
 def _without(schema: Any, more: tuple[str, ...]) -> Any:
-    """Leave out keywords that say little; names of properties are no keywords."""
+    """Leave out keywords that say little, but no names of properties."""
     if isinstance(schema, list):
         return [_without(part, more) for part in schema]
     if not isinstance(schema, dict):

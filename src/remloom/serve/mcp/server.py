@@ -1,10 +1,12 @@
-"""The server: MCP's requests, each answered from the table of operations for whoever calls."""
+"""The MCP server: requests are answered from the table of operations, as far as a key may."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -26,12 +28,14 @@ from mcp_types import (
 )
 
 from ..._version import __version__
+from ...ask.result import AskTurn
+from ...dream.context import LearnProgress
 from ...operations import Operation, Toolset, choose_tools
+from ...reader.loop.events import ReadEvent
 from ..caller import Caller
+from ..http.streams import Channel
 from ..service import Service
-from .progress import asks_for_progress, tell_progress
-from .prompts import PROMPTS, get_prompt
-from .resources import RESOURCES, TEMPLATES, read_resource
+from .resources import PROMPTS, RESOURCES, TEMPLATES, get_prompt, read_resource
 from .tools import as_result, call_tool, tools_of
 
 # a constant: nothing that was remembered ever stands here
@@ -67,9 +71,7 @@ def make_server(service: Service, caller_of: CallerOf, toolset: Toolset = "defau
     tools = choose_tools(toolset, has_model=bool(service.settings.llm_model))
     listed: dict[frozenset[str], ListToolsResult] = {}
 
-    async def list_tools(
-        context: _Context, params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+    async def list_tools(context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         caller = caller_of(context)
         if caller.scopes not in listed:
             allowed = [one for one in tools.values() if caller.may(one)]
@@ -84,23 +86,17 @@ def make_server(service: Service, caller_of: CallerOf, toolset: Toolset = "defau
             return as_result(await tell_progress(context, work))
         return as_result(await work())
 
-    async def list_resources(
-        context: _Context, params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
+    async def list_resources(*_: Any) -> ListResourcesResult:
         return ListResourcesResult(resources=RESOURCES)
 
-    async def list_templates(
-        context: _Context, params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
+    async def list_templates(*_: Any) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+    async def list_prompts(*_: Any) -> ListPromptsResult:
+        return ListPromptsResult(prompts=PROMPTS)
 
     async def read(context: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         return await read_resource(service, caller_of(context), str(params.uri))
-
-    async def list_prompts(
-        context: _Context, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
-        return ListPromptsResult(prompts=PROMPTS)
 
     async def prompt(context: _Context, params: GetPromptRequestParams) -> GetPromptResult:
         return await get_prompt(service, caller_of(context), params.name, params.arguments or {})
@@ -143,3 +139,66 @@ def _find(tools: dict[str, Operation], name: str) -> Operation:
     if name not in tools:
         raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; there are {', '.join(tools)}")
     return tools[name]
+
+
+T = TypeVar("T")
+# a call that is given what to report to
+Work = Callable[[Callable[..., None]], Awaitable[T]]
+
+
+def asks_for_progress(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether a request has a token, under which its progress is told."""
+    return context.meta is not None and "progress_token" in context.meta
+
+
+async def tell_progress(context: ServerRequestContext[Any, Any], work: Work[T]) -> T:
+    """Do work, and send what it reports before its result, on the same stream."""
+    state = context.request.scope["state"] if context.request is not None else {}
+    check_again = state.get("check_again")
+    channel = Channel()
+    task = asyncio.ensure_future(work(lambda *report: channel.put(report)))
+    task.add_done_callback(channel.end)
+    steps = _Steps()
+    try:
+        with suppress(EOFError):
+            while True:
+                step = steps.next(await channel.take())
+                if check_again is not None:
+                    await check_again()
+                if step is not None:
+                    await context.session.report_progress(*step)
+        return await task
+    finally:
+        task.cancel()
+
+
+class _Steps:
+    """Makes numbers that only grow of reports: each phase begins its count at 0."""
+
+    def __init__(self) -> None:
+        self._sent = -1.0
+        self._done = 0
+        self._before = 0  # of the phases that are over
+
+    def next(self, report: tuple[Any, ...]) -> tuple[float, float | None, str | None] | None:
+        """Give progress, total and a line of text; None for reports without progress."""
+        done, total, message = _read(report, self._done + 1)
+        if done < self._done:
+            self._before += self._done
+        self._done = done
+        progress = self._before + done
+        if progress <= self._sent:
+            return None
+        self._sent = progress
+        return progress, None if total is None else self._before + total, message
+
+
+def _read(report: tuple[Any, ...], following: int) -> tuple[int, int | None, str | None]:
+    first = report[0]
+    if isinstance(first, int):
+        return first, report[1] if len(report) > 1 else None, None
+    if isinstance(first, LearnProgress):
+        return first.done, first.total, f"{first.phase} {first.name}".strip()
+    if isinstance(first, AskTurn):
+        return following, None, first.statement
+    return following, None, first.type if isinstance(first, ReadEvent) else None

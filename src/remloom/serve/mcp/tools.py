@@ -26,7 +26,6 @@ _log = logging.getLogger(__name__)
 
 
 def tools_of(operations: Iterable[Operation]) -> list[Tool]:
-    """Describe operations as tools."""
     return [
         Tool(
             name=one.name,
@@ -63,8 +62,6 @@ def _annotations(operation: Operation) -> ToolAnnotations:
 
 
 class Text(Struct, frozen=True, tag="text", tag_field="type"):
-    """A text, as MCP sends it."""
-
     text: str
 
 
@@ -80,7 +77,6 @@ class ToolOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def as_result(outcome: ToolOutcome) -> CallToolResult:
-    """Give what came of a call as the SDK takes it."""
     structured = None if outcome.structured is UNSET else outcome.structured
     return CallToolResult(
         content=[TextContent(type="text", text=part.text) for part in outcome.content],
@@ -97,13 +93,9 @@ async def call_tool(
     arguments: Mapping[str, Any],
     progress: Progress | None = None,
 ) -> ToolOutcome:
-    """Call a tool; what goes wrong is told as the text of an error, which a model can mend.
-
-    Args:
-        progress: called, from the thread that works, with what a long one reports.
-    """
+    """Call a tool; what goes wrong is told as the text of an error, which a model can mend."""
     try:
-        # whoever may not call it learns nothing of what it takes
+        # a caller who may not call it learns nothing of its arguments
         caller.check(operation)
         values, left_out = take(operation, arguments)
         value = await service.call(caller, operation, values, progress)

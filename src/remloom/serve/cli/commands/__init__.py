@@ -1,1 +1,1 @@
-"""The commands with behaviour of their own."""
+"""The commands with behaviour of their own, and those that prompt for more than one line."""

@@ -73,7 +73,7 @@ def register(
 
 def schemas(memory: Memory, name: str | None = None) -> Report:
     """List the schemas that are registered, or the fields and edges of one."""
-    from ..views.schemas import draw_fields, draw_schemas
+    from ..views.databases import draw_fields, draw_schemas
 
     if name is not None:
         definition = memory.schemas.get(name)
@@ -84,7 +84,6 @@ def schemas(memory: Memory, name: str | None = None) -> Report:
 
 
 def _is_plan(file: str) -> bool:
-    """Whether a TOML file is a plan: it says which source it is of."""
     import tomllib
 
     try:

@@ -1,4 +1,4 @@
-"""A home and its tenants: `tenant`, `migrate`, `copy`."""
+"""A home: its tenants, grants, API keys and audit log."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ....errors import InvalidInputError
-from ..frame.call import Call
+from ....settings import split_list
+from ..frame.call import Invocation
 from ..frame.command import Report
 from ..frame.text_formats import plural
 
 if TYPE_CHECKING:
     from ....memory import Home
+    from ....tenancy.api_keys import ApiKeys
+    from ....tenancy.audit import AuditEntry
 
 
-def tenants(call: Call, home: Home) -> Report:
+def tenants(call: Invocation, home: Home) -> Report:
     """List the tenants of the home, whether they are encrypted, and their size on disk."""
     from ..views.lists import draw_tenants
 
     found = home.tenants()
-    place = call.settings().shown_home
-    return Report(found, lambda: draw_tenants(found) if found else f"no tenants in {place}")
+    home_name = call.settings().shown_home
+    return Report(found, lambda: draw_tenants(found) if found else f"no tenants in {home_name}")
 
 
-def create(call: Call, home: Home, name: str) -> Report:
+def create(call: Invocation, home: Home, name: str) -> Report:
     """Create a tenant, encrypted when REMLOOM_KEY is set."""
     home.create(name)
     settings = call.settings()
@@ -36,17 +39,17 @@ def create(call: Call, home: Home, name: str) -> Report:
     )
 
 
-def adopt(call: Call, home: Home, name: str) -> Report:
+def adopt(call: Invocation, home: Home, name: str) -> Report:
     """Make the tenant that was copied, renamed or restored into folder NAME the tenant NAME."""
     home.adopt(name)
-    place = call.settings().shown_home
-    return Report({"tenant": name, "home": place}, f"tenants/{name} is tenant {name}")
+    home_name = call.settings().shown_home
+    return Report({"tenant": name, "home": home_name}, f"tenants/{name} is tenant {name}")
 
 
-def delete(call: Call, home: Home, name: str, *, yes: bool = False) -> Report:
+def delete(call: Invocation, home: Home, name: str, *, yes: bool = False) -> Report:
     """Destroy a tenant: its key, its records, its folder. There is no way back."""
-    place = call.settings().shown_home
-    call.confirm(f"destroy tenant {name!r} in {place} and everything it remembers?", yes=yes)
+    home_name = call.settings().shown_home
+    call.confirm(f"destroy tenant {name!r} in {home_name} and everything it remembers?", yes=yes)
     home.delete(name)
     return Report({"tenant": name, "deleted": True}, f"deleted tenant {name}")
 
@@ -65,7 +68,7 @@ def key(file: str | None = None) -> Report:
     return Report({"file": file, "key": where}, f"made {file}; use it with REMLOOM_KEY={where}")
 
 
-def migrate(call: Call, home: Home, *, citus: bool = False) -> Report:
+def migrate(call: Invocation, home: Home, *, citus: bool = False) -> Report:
     """Bring the PostgreSQL database that is the home up to date.
 
     Or make it ready for memories, if it has none yet. Any number of processes may do this at once.
@@ -75,18 +78,18 @@ def migrate(call: Call, home: Home, *, citus: bool = False) -> Report:
         citus: spread every table over the Citus cluster, by tenant.
     """
     done = home.migrate(citus=citus)
-    place = call.settings().shown_home
+    home_name = call.settings().shown_home
     # equal versions: another process was first, or there was nothing to do
     was = f", it had {done.before or 'none'}" if done.before != done.after else ""
     spread = "; its tables are distributed by tenant" if citus else ""
     return Report(
-        {"home": place, "before": done.before, "after": done.after, "citus": citus},
-        f"{place} has schema version {done.after}{was}{spread}",
+        {"home": home_name, "before": done.before, "after": done.after, "citus": citus},
+        f"{home_name} has schema version {done.after}{was}{spread}",
     )
 
 
 def copy(
-    call: Call,
+    call: Invocation,
     source: str,
     target: str,
     *,
@@ -121,3 +124,90 @@ def copy(
         line += f"; went on where it was, {copied.written:,} were missing"
     verified = f"verified: source and copy have the same checksum {copied.checksum}"
     return Report(copied, f"{line}\n{verified}")
+
+
+# what a key may do unless it is said: all that is done with one's own memory
+SCOPES = "read,write,forget,dream"
+
+
+def grant(call: Invocation, home: Home, to: str, **options: Any) -> Report:
+    """Let TENANT find what the tenant (--tenant) remembers, by --across.
+
+    What is outside of the grant is neither shown nor counted. Several grants add up.
+    """
+    made = home.grant(call.settings().tenant, to=to, **options)
+    return Report(made, f"granted {to} {made.id}")
+
+
+def grants(call: Invocation, home: Home, *, received: bool = False) -> Report:
+    """List what the tenant (--tenant) lets others find, and until when.
+
+    Args:
+        received: what others let the tenant find.
+    """
+    from ..views.lists import draw_grants, draw_received
+    from .queries import open_across
+
+    if received:
+        with open_across(call, "all") as federation:
+            others = federation.grants()
+        return Report(others, lambda: draw_received(others))
+    found = home.grants(call.settings().tenant)
+    return Report(found, lambda: draw_grants(found))
+
+
+def revoke(call: Invocation, home: Home, to: str, **options: str) -> Report:
+    """End what the tenant (--tenant) lets TENANT find, from its next question on."""
+    count = home.revoke(call.settings().tenant, to=to, **options)
+    return Report({"to": to, "revoked": count}, f"revoked {plural(count, 'grant')} to {to}")
+
+
+def create_key(
+    call: Invocation,
+    keys: ApiKeys,
+    name: str,
+    *,
+    scopes: str = SCOPES,
+    expires: str = "",
+    all_tenants: bool = False,
+) -> Report:
+    """Make an API key for the tenant (--tenant), and print it. It is not shown again.
+
+    NAME says what it is for.
+
+    Args:
+        expires: how long it lasts, such as 30d, or until when.
+        all_tenants: of no tenant: it names one with each call, and needs the scope admin or
+            metrics.
+    """
+    if all_tenants:
+        call.refuse_tenant("--all-tenants")
+    made = keys.create(
+        name,
+        split_list(scopes),  # type: ignore[arg-type]  # which refuses others
+        tenant="" if all_tenants else call.settings().tenant,
+        expires=expires,
+    )
+    return Report(made, made.key)
+
+
+def revoke_key(keys: ApiKeys, id: str) -> Report:
+    """End an API key. A server that runs refuses it from then on."""
+    keys.revoke(id)
+    return Report({"id": id, "revoked": True}, f"revoked API key {id}")
+
+
+def audit(call: Invocation, *, limit: int = 100, all_tenants: bool = False) -> list[AuditEntry]:
+    """List what was asked of a memory over a server, newest first: who, what, which records.
+
+    The log has no content, and is kept in the memory itself.
+
+    Args:
+        all_tenants: what was done with API keys and tenants, of the home.
+    """
+    if not all_tenants:
+        with call.open() as memory:
+            return memory.admin.audit(limit)
+    call.refuse_tenant("--all-tenants")
+    with call.open_keys() as keys:
+        return keys.audit(limit)

@@ -11,11 +11,10 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ....errors import InvalidInputError, NotFoundError
-from ..frame.call import Call
+from ..frame.call import Invocation
 from ..frame.command import Report
 from ..frame.terminal import echo
 from ..frame.text_formats import format_time, plural
-from ..views.job_lines import job_line, schedule_line
 
 if TYPE_CHECKING:
     from ....jobs import Job
@@ -67,6 +66,8 @@ def schedule(
         name: what to call it. [default: the kind]
         zone: time zone of the expression, such as Europe/Riga.
     """
+    from ..views.lists import schedule_line
+
     # the name is the key, so that scheduling the same again changes nothing
     payload = _payload(arguments)
     job = memory.jobs.add(kind, payload, key=name or kind, every=every, zone=zone)
@@ -90,7 +91,7 @@ def unschedule(memory: Memory, name: str) -> Report:
     return remove(memory, name)
 
 
-def work(call: Call, memory: Memory, *, kinds: Sequence[str] = (), **options: Any) -> Report:
+def work(call: Invocation, memory: Memory, *, kinds: Sequence[str] = (), **options: Any) -> Report:
     """Do the jobs that are due, scheduled or not.
 
     Any number of workers may run at the same time. A job that is interrupted goes back into the
@@ -99,6 +100,8 @@ def work(call: Call, memory: Memory, *, kinds: Sequence[str] = (), **options: An
     Args:
         kinds: only jobs of this kind; repeat it for several.
     """
+    from ..views.lists import job_line
+
     stop, busy = Event(), False
 
     def terminate(number: int, frame: object) -> None:

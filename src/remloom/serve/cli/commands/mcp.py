@@ -1,21 +1,84 @@
-"""`mcp`: the memory as an MCP server for an agent that starts it."""
+"""`mcp`: the memory as an MCP server, and what goes into the configuration of its clients."""
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING, Literal
+import shutil
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct
 
 from ....errors import MissingExtraError, UnknownNameError
-from ..frame.call import Call
+from ..frame.call import Invocation
 from ..frame.command import Report
 from ..frame.terminal import echo
 
 if TYPE_CHECKING:
     from ....operations import Toolset
 
+_NAME = "remloom"
+
+
+class McpClient(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A client: the `file` of its configuration, and the `table` that servers stand in there."""
+
+    title: str
+    file: str
+    table: str
+    format: str = "json"
+    more: dict[str, str] = {}
+
+
+@cache
+def clients() -> dict[str, McpClient]:
+    text = files("remloom.serve.mcp").joinpath("clients.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, McpClient])
+
+
+def write_config(name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Write what goes into a client's configuration.
+
+    Args:
+        arguments: of `remloom mcp`.
+        environment: variables that the server is started with.
+    """
+    client = clients()[name]
+    # clients are often started with another PATH than that of a shell
+    program = shutil.which(_NAME)
+    command = [program] if program else [sys.executable, "-m", _NAME]
+    entry: dict[str, Any] = {
+        **client.more,
+        "command": command[0],
+        "args": [*command[1:], "mcp", *arguments],
+    }
+    if environment:
+        entry["env"] = dict(environment)
+    if client.format == "toml":
+        return _toml(client.table, entry)
+    return json.dumps({client.table: {_NAME: entry}}, indent=2)
+
+
+def _toml(table: str, entry: Mapping[str, Any]) -> str:
+    lines = [f"[{table}.{_NAME}]"]
+    for name, value in entry.items():
+        if isinstance(value, Mapping):
+            pairs = (f"{key} = {json.dumps(one)}" for key, one in value.items())
+            lines.append(f"{name} = {{ {', '.join(pairs)} }}")
+        else:
+            # a text or a list of texts is written alike in both
+            lines.append(f"{name} = {json.dumps(value)}")
+    return "\n".join(lines)
+
 
 def mcp(
-    call: Call,
+    call: Invocation,
     *,
     tools: Literal["default", "all", "chatgpt"] = "default",
     read_only: bool = False,
@@ -41,8 +104,7 @@ def mcp(
     return None
 
 
-def _config(call: Call, toolset: Toolset, read_only: bool, name: str) -> Report:
-    from ...mcp.clients import clients, write_config
+def _config(call: Invocation, toolset: Toolset, read_only: bool, name: str) -> Report:
 
     if name not in clients():
         raise UnknownNameError("client", name, [*clients()])

@@ -5,22 +5,112 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import click
 import msgspec
+from click.core import ParameterSource
 
-from ..frame.call import Call
+from ....errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError
+from ..frame.call import Invocation
 from ..frame.command import Report
 from ..frame.terminal import echo
-from ..frame.text_formats import short_id
-from .beliefs import find_belief
+from ..frame.text_formats import SHORTEST_ID, short_id, short_ids
 
 if TYPE_CHECKING:
     from ....memory import Memory
     from ....model import Receipt
     from ....profile.beliefs.belief import Belief
     from ....profile.beliefs.profile import Explanation, Profile
+    from ....profile.evidence.claim import Value
     from ....profile.slots.slot import Slot
+
+_MOST_NAMES = 9  # in a remedy
+
+
+class NamedBelief(NamedTuple):
+    """What a command is about: a slot, and of it a value in a scope."""
+
+    slot: str
+    value: Value | None
+    scope: str | None
+
+
+def named(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of a command on a belief with its slot, where they have its id."""
+    item = "was" if "was" in arguments else "value"
+    names = ("slot", item, "subject", "scope")
+    which = find_belief(memory, *(arguments[name] for name in names))
+    return {**arguments, "slot": which.slot, item: which.value, "scope": which.scope}
+
+
+def find_belief(
+    memory: Memory, id: str, value: str | None, subject: str, scope: str | None
+) -> NamedBelief:
+    """Find what is known under an id that the profile shows; else a slot is called so.
+
+    Raises:
+        ConflictError: several beliefs have this id.
+        InvalidInputError: the belief is of another scope than the one that was asked for.
+    """
+    end = id.casefold()
+    if value is not None or len(end) < SHORTEST_ID or _is_slot(memory, id):
+        return NamedBelief(id, value, scope)
+    found = [one for one in memory.profile.show(subject).beliefs if one.id.endswith(end)]
+    if len(found) > 1:
+        ids = short_ids([one.id for one in found])
+        beliefs = ", ".join(f"{ids[one.id]} ({one.label}: {one.value})" for one in found)
+        raise ConflictError(
+            f"{len(found)} beliefs have the id {id}: {beliefs}", remedy="give more of it"
+        )
+    for one in found:
+        _check_scope(id, one, scope)
+        # of a slot with one value at a time, those before are known under the same id
+        is_item = memory.profile.slot(one.slot).kind == "list"
+        return NamedBelief(one.slot, one.value if is_item else None, one.scope)
+    return NamedBelief(id, value, scope)
+
+
+def _is_slot(memory: Memory, name: str) -> bool:
+    try:
+        memory.profile.slot(name)
+    except UnknownNameError:
+        return False
+    return True
+
+
+def _check_scope(id: str, belief: Belief, scope: str | None) -> None:
+    from ....profile.evidence.claim import check_scope
+
+    source = click.get_current_context().get_parameter_source("scope")
+    if source is ParameterSource.DEFAULT or check_scope(scope or "") == belief.scope:
+        return
+    where = f"in {belief.scope}" if belief.scope else "what holds everywhere"
+    raise InvalidInputError(
+        f"{id} is {belief.label} {where}, not {f'in {scope}' if scope else 'everywhere'}",
+        remedy="leave --scope away, or name the slot",
+    )
+
+
+def known(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a name of which nothing is known: a mistyped one must not look like an empty profile.
+
+    Raises:
+        NotFoundError: nobody of that name is known, now or formerly.
+    """
+    subject = arguments["subject"]
+    if not subject or memory.profile.show(subject).beliefs:
+        return arguments
+    names = memory.profile.subjects()
+    person = memory.profile.show(subject).subject
+    if person == "me" or person in names:
+        return arguments
+    listed = ", ".join(names[:_MOST_NAMES])
+    raise NotFoundError(
+        f"nobody named {subject!r} is known",
+        remedy=f"there is {listed}" if listed else "`remloom profile scan` finds who is",
+        id=subject,
+    )
 
 
 def show_user(memory: Memory) -> Profile:
@@ -82,13 +172,13 @@ def why(
     else:
         named = [(belief.value, belief.scope) for belief in beliefs]
     return [
-        memory.profile.why(id, value, subject=subject, scope=place, as_of=as_of)
-        for value, place in named
+        memory.profile.why(id, value, subject=subject, scope=where, as_of=as_of)
+        for value, where in named
     ]
 
 
 def forget(
-    call: Call,
+    call: Invocation,
     memory: Memory,
     slot: str,
     value: str | None = None,
@@ -117,7 +207,7 @@ def forget(
 
 
 def export(
-    call: Call,
+    call: Invocation,
     memory: Memory,
     file: str = "-",
     *,
@@ -148,6 +238,7 @@ def slots(memory: Memory, name: str | None = None) -> list[Slot]:
 
 def define(
     memory: Memory,
+    typed: dict[str, Any],
     id: str,
     *,
     label: str,
@@ -181,8 +272,7 @@ def define(
         usage: for what it may be used.
         question: what to ask the user when it is not sure.
     """
-    fields = {name: value for name, value in locals().items() if name != "memory"}
-    slot = memory.profile.define_slot(fields)
+    slot = memory.profile.define_slot(typed)
     return Report(slot, f"{slot.id} can be known now; {_undo(memory)}")
 
 
@@ -209,7 +299,6 @@ def promote(
 
 
 def edited(memory: Memory, belief: Belief) -> Report:
-    """Show a belief after an edit, and how to take that back."""
     from ..views.profile import draw_edited
 
     hint = _undo(memory)
@@ -217,6 +306,5 @@ def edited(memory: Memory, belief: Belief) -> Report:
 
 
 def _undo(memory: Memory) -> str:
-    """How to take back what was just done."""
     run = memory.runs.list("profile", limit=1)[0]
     return f"`remloom dream rollback {short_id(run.id)}` takes it back"

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from ....errors import InvalidInputError
-from ..frame.call import Call
+from ..frame.call import Invocation
 from ..frame.terminal import console, echo
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def lookup(
-    call: Call, labels: tuple[str, ...], *, across: str | None = None, **options: Any
+    call: Invocation, labels: tuple[str, ...], *, across: str | None = None, **options: Any
 ) -> Answer | FederatedAnswer:
     """Find records by their exact names or aliases.
 
@@ -36,7 +36,7 @@ def lookup(
 
 
 def search(
-    call: Call,
+    call: Invocation,
     text: str,
     *,
     schema: str | None = None,
@@ -107,15 +107,16 @@ def query(memory: Memory, statement: str) -> Answer:
 
 
 def recall(
-    call: Call,
+    call: Invocation,
+    typed: dict[str, Any],
     question: str,
     *,
     limit: int = 10,
-    budget: int | None = None,
+    budget_tokens: int | None = None,
     mode: Literal["auto", "hybrid", "temporal", "contextual", "iterated"] = "auto",
     hops: int = 2,
     neighbours: int = 1,
-    said: Sequence[str] = (),
+    history: Sequence[str] = (),
     now: datetime | None = None,
     where: str | None = None,
     exclude: Sequence[str] = (),
@@ -135,11 +136,11 @@ def recall(
 
     Args:
         limit: hits at most.
-        budget: tokens of all hits at most.
+        budget_tokens: tokens of all hits at most.
         mode: how to look.
         hops: of --mode iterated.
         neighbours: records before and after each hit that go with it, in --json.
-        said: what was said before the question; repeat it, oldest first.
+        history: what was said before the question; repeat it, oldest first.
         now: what "last week" counts from. [default: the present]
         prefer: what names this counts more (1) or less (-1).
         half_life: days after which a record's recency counts half.
@@ -152,22 +153,11 @@ def recall(
     from ....retrieve.options import RecallOptions
     from ....retrieve.prompt_context import text_of
 
+    own = ("question", "prefer", "anyway", "as_context", "across")
     options = RecallOptions(
-        limit=limit,
-        budget_tokens=budget,
-        mode=mode,
-        history=said,
-        now=now,
-        where=where,
-        exclude=exclude,
-        hops=hops,
-        neighbours=neighbours,
         preferences=dict(map(_parse_preference, prefer)),
-        half_life=half_life,
-        rerank=rerank,
-        expand=expand,
         abstain=not anyway,
-        explain=explain,
+        **{name: value for name, value in typed.items() if name not in own},
     )
     # JSON has the text too, beside all else
     as_context = as_context and not call.json
@@ -197,7 +187,7 @@ def _parse_preference(text: str) -> tuple[str, float]:
         ) from None
 
 
-def ask(call: Call, memory: Memory, question: str, **options: Any) -> AskResult:
+def ask(call: Invocation, memory: Memory, question: str, **options: Any) -> AskResult:
     """Ask in plain words, and let a model find the answer.
 
     It asks the memory in statements, over several turns; the answer cites its sources. Without a
@@ -220,7 +210,7 @@ def ask(call: Call, memory: Memory, question: str, **options: Any) -> AskResult:
     return result
 
 
-def open_across(call: Call, across: str) -> Federation:
+def open_across(call: Invocation, across: str) -> Federation:
     """Open what other tenants let the one of this call find.
 
     Args:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ....errors import InvalidInputError, MissingExtraError, SettingsError
-from ..frame.call import Call
+from ..frame.call import Invocation
 from ..frame.terminal import echo
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ KEPT_ALIVE = 30  # seconds that a silent connection is kept
 
 
 def serve(
-    call: Call,
+    call: Invocation,
     *,
     bind: str | None = None,
     allow_host: Sequence[str] = (),
@@ -57,7 +57,7 @@ def serve(
     import uvicorn
 
     from ...connections import PromptConnection, connections_at_once
-    from ...guard.first_key import first_key
+    from ...guard.authentication import first_key
     from ...http.request_log import log_as_json
 
     service = app.state.service

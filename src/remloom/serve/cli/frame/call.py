@@ -1,9 +1,9 @@
-"""One call of the command line: the memory it is about, and the form of its output."""
+"""One call of the command line: the memory it is about, its output and its progress bars."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,16 @@ from .terminal import console, echo, to_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.progress import Progress, TaskID
 
+    from ....dream.context import LearnProgress
     from ....memory import Home, Memory
     from ....settings import Settings
     from ....tenancy.api_keys import ApiKeys
 
 
 @dataclass(frozen=True)
-class Call:
+class Invocation:
     """One call of the command line: the memory it is about, and the form of its output."""
 
     home: str | None = None
@@ -33,9 +35,9 @@ class Call:
 
     def with_options(
         self, home: str | None, tenant: str | None, json: bool, llm: str | None = None
-    ) -> Call:
+    ) -> Invocation:
         """The same call with the options that stand further behind: they win."""
-        return Call(
+        return Invocation(
             self.home if home is None else home,
             self.tenant if tenant is None else tenant,
             json or self.json,
@@ -48,20 +50,17 @@ class Call:
         return Settings.load(home=self.home, tenant=self.tenant, llm_model=self.llm)
 
     def open(self, *, create: bool = False) -> Memory:
-        """Open the memory of this call. A missing tenant is made only when `create` is set."""
         from ....memory import Memory
 
         return Memory.open(settings=self.settings(), create=create)
 
     def open_home(self) -> Home:
-        """Give the home of this call, with the key of the settings."""
         from ....memory import Home
 
         settings = self.settings()
         return Home(settings.home, key=settings.key or None)
 
     def open_keys(self) -> ApiKeys:
-        """Open the API keys of the home."""
         from ....tenancy.api_keys import ApiKeys
 
         return ApiKeys(self.settings())
@@ -84,11 +83,7 @@ class Call:
             echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before something that cannot be undone.
-
-        Raises:
-            InvalidInputError: there is no terminal to ask at, and `yes` is not set.
-        """
+        """Ask before something that cannot be undone."""
         if yes:
             return
         if not sys.stdin.isatty():
@@ -96,7 +91,6 @@ class Call:
         click.confirm(visible(question), abort=True, err=True)
 
     def refuse_tenant(self, option: str) -> None:
-        """Refuse `--tenant` beside an option that is about all tenants."""
         if self.tenant:
             raise InvalidInputError(
                 f"{option} and --tenant contradict each other", remedy="give one of them"
@@ -104,15 +98,69 @@ class Call:
 
     @contextmanager
     def progress(self, *phases: str) -> Iterator[Callable[..., None] | None]:
-        """Show a bar on the terminal while something runs; None elsewhere and with --json.
-
-        Args:
-            phases: names of what is counted, one after another; none for a run that names them.
-        """
+        """Show a bar on the terminal while something runs; None elsewhere and with --json."""
         if self.json or not sys.stderr.isatty():
             yield None
             return
-        from .progress import count_bar, run_bar
 
         with count_bar(phases) if phases else run_bar() as advance:
             yield advance
+
+
+@contextmanager
+def count_bar(phases: Sequence[str]) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar for what is counted."""
+    with _bar() as bar:
+        task = bar.add_task(phases[0], total=None, spent="")
+        next_phases = list(phases[1:])
+        last_done = last_total = 0
+
+        def advance(done: int, total: int) -> None:
+            nonlocal last_done, last_total
+            # a count that falls, or whose end moves, is that of the next phase
+            is_new_count = done < last_done or total != last_total
+            if next_phases and last_done and is_new_count:
+                bar.update(task, description=next_phases.pop(0))
+            last_done = done
+            last_total = total
+            bar.update(task, completed=done, total=total or None)
+
+        yield advance
+
+
+@contextmanager
+def run_bar() -> Iterator[Callable[[LearnProgress], None]]:
+    """Show a bar for a run that names its phases: how far each is, calls, tokens, time left."""
+    with _bar() as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(step: LearnProgress) -> None:
+            # a run names its phases as it comes to them
+            if step.phase not in tasks:
+                tasks[step.phase] = bar.add_task(step.phase, total=None, spent="")
+            spent = f"{step.calls:,} calls, {step.tokens:,} tokens" if step.calls else ""
+            bar.update(
+                tasks[step.phase], completed=step.done, total=step.total or None, spent=spent
+            )
+
+        yield advance
+
+
+def _bar() -> Progress:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[spent]}"),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+        transient=True,
+    )

@@ -45,41 +45,42 @@ class Command:
     """One command. Its options are the parameters of a function, and its help is their docstring.
 
     Attributes:
-        of: a method of `Memory` ("profile.confirm"), or of `Home` ("home.migrate") or `ApiKeys`
-            ("keys.list"). It is called, unless `by` names a function.
-        by: a function in this package ("commands.records.forget") that does the work of `of`, if
-            there is such a method. It gets what its parameters ask for by their names: `call`,
-            `memory`, `home`, `keys`, `progress`; and with `**options` all keywords of the method.
+        method: of `Memory` ("profile.confirm"), or of `Home` ("home.migrate") or `ApiKeys`
+            ("keys.list"). It is called, unless `function` names what does its work.
+        function: in `commands` ("records.forget"). It gets what its parameters ask for
+            by their names: `call`, `memory`, `home`, `keys`, `progress`, and `typed`, all that was
+            typed; and with `**options` all keywords of the method.
         options: of parameters, where they are not spelled as they are named.
-        without: parameters that are not offered.
+        skip: parameters that are not offered.
         view: a function in `views` that draws the result; default that of its type.
-        says: the result as a line, with its fields and the arguments: "{0.id} is due, {name}".
-        before: a function of the memory and the arguments that returns these, checked or changed.
-        after: a function of the memory and the result that returns what is shown.
+        message: the result as a line, with its fields and the arguments: "{0.id} is due, {name}".
+        prepare: a function there of the memory and the arguments that returns these, checked or
+            changed.
+        finish: a function there of the memory and the result that returns what is shown.
         phases: what is counted while it runs, one after another.
         creates: whether the tenant is made if need be.
         llm: whether it calls a language model.
-        more: further paragraphs of its help.
+        notes: further paragraphs of its help.
     """
 
-    of: str = ""
-    by: str = ""
+    method: str = ""
+    function: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
-    without: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
     view: str = ""
-    says: str = ""
-    before: str = ""
-    after: str = ""
+    message: str = ""
+    prepare: str = ""
+    finish: str = ""
     phases: tuple[str, ...] = ()
     creates: bool = False
     llm: bool = False
-    more: str = ""
+    notes: str = ""
 
     @property
     def functions(self) -> list[Callable[..., Any]]:
         """The function that it calls, and the method of which that does the work."""
-        functions = [load(self.by)] if self.by else []
-        return [*functions, load_method(self.of)] if self.of else functions
+        functions = [load(f"commands.{self.function}")] if self.function else []
+        return [*functions, load_method(self.method)] if self.method else functions
 
 
 class Report(NamedTuple):
@@ -95,13 +96,11 @@ class Report(NamedTuple):
 
 
 def load(path: str) -> Callable[..., Any]:
-    """Import a function of this package: "commands.records.forget"."""
     module, _, name = f"{_HERE}.{path}".rpartition(".")
     return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
 
 
 def load_method(path: str) -> Callable[..., Any]:
-    """Import a method of `Memory` or one of its nouns: "recall", "profile.confirm"."""
     noun, _, name = path.rpartition(".")
     module, _, owner = f"remloom.{_NOUNS[noun]}".rpartition(".")
     return getattr(getattr(importlib.import_module(module), owner), name)  # type: ignore[no-any-return]

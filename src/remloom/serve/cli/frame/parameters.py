@@ -3,86 +3,80 @@
 from __future__ import annotations
 
 import builtins
-import importlib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from datetime import datetime
 from inspect import Parameter
 from typing import Any, Literal, Union
 
 import click
 
-from ....text.docstrings import arguments_of
+from ....text.docstrings import arguments_of, typing_names
 from .command import Command, Option
-from .shared_options import BUDGET, METAVARS, SHARED
-from .types import Time
+from .options import BUDGET, LLM, METAVARS, SHARED, Time
 
 # what a function is called with, besides what was typed
-INJECTED = ("self", "call", "memory", "home", "keys", "progress", "on_turn")
+INJECTED = ("self", "call", "memory", "home", "keys", "progress", "on_turn", "typed")
 
 
 class _Budget:
-    """Stands for `llm.Budget` in annotations."""
-
-
-# choices that modules import for type checkers alone, and where they are
-_CHOICES = {"State": "jobs.contract", "Strategy": "query.statements"}
+    """Stands for `llm.Budget` in annotations: its module is slow to import."""
 
 
 class _Names(dict[str, Any]):
-    """Names in annotations: one that is imported for type checkers alone stands for a text."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(vars(builtins) | inspect.unwrap(function).__globals__)
+    """Names in annotations; a text stands for one that no option is of."""
 
     def __missing__(self, name: str) -> Any:
-        if name == "Budget":
-            return _Budget
-        if name in _CHOICES:
-            return getattr(importlib.import_module(f"remloom.{_CHOICES[name]}"), name)
         return str
 
 
-def parameters_of(functions: Sequence[Callable[..., Any]]) -> dict[str, Parameter]:
-    """Give what a function takes, with types: of `**options` those keywords that the next has."""
-    function, *rest = functions
-    found = inspect.signature(function, locals=_Names(function), eval_str=True).parameters
-    own = {name: one for name, one in found.items() if one.kind is not Parameter.VAR_KEYWORD}
-    if len(own) == len(found) or not rest:
-        return own
-    others = parameters_of(rest)
-    return own | {
-        name: one
-        for name, one in others.items()
-        if name not in own and one.kind is Parameter.KEYWORD_ONLY
-    }
+def parameters_of(command: Command) -> dict[str, Parameter]:
+    """Give what a command's function takes, with types: of `**options` the method's keywords."""
+    function, *methods = command.functions
+    own = _typed_parameters(function, command.skip)
+    is_closed = all(one.kind is not Parameter.VAR_KEYWORD for one in own.values())
+    found = {name: one for name, one in own.items() if one.kind is not Parameter.VAR_KEYWORD}
+    for method in () if is_closed else methods:
+        for name, one in _typed_parameters(method, command.skip).items():
+            if one.kind is Parameter.KEYWORD_ONLY:
+                found.setdefault(name, one)
+    return found
 
 
-def click_parameters(
-    command: Command, words: list[str], functions: Sequence[Callable[..., Any]]
-) -> list[click.Parameter]:
+def _typed_parameters(function: Callable[..., Any], skip: Collection[str]) -> dict[str, Parameter]:
+    origin = inspect.unwrap(function)
+    hints = [
+        hint
+        for name, hint in origin.__annotations__.items()
+        if name not in (*INJECTED, *skip, "return") and "Budget" not in str(hint)
+    ]
+    names = _Names(vars(builtins) | origin.__globals__ | {"Budget": _Budget})
+    names |= typing_names(origin.__module__, hints)
+    found = inspect.signature(function, locals=names, eval_str=True).parameters
+    return {name: one for name, one in found.items() if name not in skip}
+
+
+def click_parameters(command: Command, words: list[str]) -> list[click.Parameter]:
     """Make the arguments and options of a command.
 
     Args:
         words: what follows its path in its usage: "SLOT", "[VALUE]", "LABEL...".
-        functions: the one that is called, and the method of which it does the work.
     """
-    skipped = (*INJECTED, *command.without)
-    offered = [one for name, one in parameters_of(functions).items() if name not in skipped]
+    offered = [one for name, one in parameters_of(command).items() if name not in INJECTED]
     made: list[click.Parameter] = [
         _argument(parameter, word) for parameter, word in zip(offered, words, strict=False)
     ]
     documented: dict[str, str] = {}
-    for function in functions:
+    for function in command.functions:
         documented = arguments_of(function.__doc__ or "") | documented
     for parameter in offered[len(words) :]:
         if parameter.annotation in (_Budget, _Budget | None):
             made += BUDGET
         else:
             made.append(_option(parameter, command, documented.get(parameter.name, "")))
-    return made
+    return [*made, LLM] if command.llm else made
 
 
 def _argument(parameter: Parameter, word: str) -> click.Argument:
@@ -130,8 +124,8 @@ def _type_of(parameter: Parameter) -> tuple[Any, bool]:
     """Give the type of the values of a parameter, and whether it takes several."""
     hint = parameter.annotation
     is_union = typing.get_origin(hint) in (Union, types.UnionType)
-    parts = [part for part in (typing.get_args(hint) if is_union else (hint,)) if part is not None]
-    parts = [part for part in parts if part is not type(None)]
+    alternatives = typing.get_args(hint) if is_union else (hint,)
+    parts = [part for part in alternatives if part not in (None, type(None))]
     lists = [part for part in parts if _is_list(part)]
     if lists:
         return _click_type([typing.get_args(lists[0])[0]]), True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import EmbedderError
 from .command import load
@@ -15,65 +15,17 @@ if TYPE_CHECKING:
 FAILED = 1
 DRIFTED = 3
 
-# by the type that a function returns: what in `views` draws it
-VIEWS = {
-    "Answer": "answers.draw_answer",
-    "AskResult": "answers.draw_asked",
-    "Belief": "profile.belief_line",
-    "Drift": "databases.draw_drift",
-    "FederatedAnswer": "answers.draw_across",
-    "MaintenanceResult": "maintenance.draw_maintenance",
-    "MemoryStats": "answers.draw_stats",
-    "NormaliseResult": "profile.draw_normalised",
-    "Profile": "profile.draw_profile",
-    "ProfileContext": "profile.draw_context",
-    "ReadReport": "reading.draw_report",
-    "Recall": "recall.draw_recall",
-    "Receipt": "answers.draw_receipt",
-    "RecordView": "answers.draw_record_view",
-    "RowsMigrated": "schemas.draw_migrated",
-    "ScanResult": "profile.draw_scan",
-    "SyncReport": "databases.draw_sync",
-    "UsageReport": "usage.draw_usage",
-    "list[ApiKey]": "lists.draw_keys",
-    "list[AuditEntry]": "lists.draw_audit",
-    "list[Candidate]": "lists.draw_candidates",
-    "list[Change]": "profile.draw_changes",
-    "list[Evidence]": "profile.draw_staged",
-    "list[Explanation]": "profile.draw_explanations",
-    "list[Job]": "lists.draw_jobs",
-    "list[Learned]": "lists.draw_learned",
-    "list[Slot]": "profile.draw_slots",
-    "tuple[Registered, ...]": "schemas.draw_registered",
-}
 
-_RUN_FAILS = "Exits with 1 when something was parked, or the budget was used up."
-# by the same: the paragraph of help that says when a command fails although it was done
-FAILED_WHEN = {
-    "Drift": f"Exits with {DRIFTED} when it does.",
-    "MaintenanceResult": _RUN_FAILS,
-    "NormaliseResult": "Exits with 1 when a claim still waits, or the budget was used up.",
-    "ScanResult": _RUN_FAILS,
-    "SyncReport": "Exits with 1 when rows or tables could not be taken.",
-}
+def _did_not_end(result: Any) -> bool:
+    return bool(result.failed) or result.run.status != "done"
 
 
-def exit_code(result: Any) -> int:
-    """Give the exit code of a command with this result."""
-    rule = _EXIT_CODES.get(type(result).__name__)
-    return int(rule(result)) if rule else 0
-
-
-def _ran_to_its_end(result: Any) -> bool:
-    return not result.failed and result.run.status == "done"
-
-
-def _exit_of_scan(result: Any) -> bool:
+def _did_not_end_scan(result: Any) -> bool:
     # a run that had nothing to do has no id, and never ended
     return bool(result.failed or (result.run.id and result.run.status == "stopped"))
 
 
-def _exit_of_reading(report: Any) -> int:
+def _reading_code(report: Any) -> int:
     # a failed document comes before a failed embedder: the latter is tried again by itself
     statuses = {item.status for item in report.items}
     if "failed" in statuses or not statuses & {"read", "unchanged"}:
@@ -81,32 +33,92 @@ def _exit_of_reading(report: Any) -> int:
     return EmbedderError.exit_code if report.embedding_error else 0
 
 
-def _exit_of_learning(learned: Any) -> bool:
+def _learning_failed(learned: Any) -> bool:
     items = learned.read.items if learned.read else []
-    return any(item.status == "failed" for item in items) or not _ran_to_its_end(learned)
+    return any(item.status == "failed" for item in items) or _did_not_end(learned)
 
 
-_EXIT_CODES: dict[str, Callable[[Any], int]] = {
-    "Drift": lambda drift: DRIFTED * bool(set(drift.changes) - set(drift.accepted)),
-    "DreamResult": lambda result: not _ran_to_its_end(result),
-    "LearnResult": _exit_of_learning,
-    "MaintenanceResult": lambda result: not _ran_to_its_end(result),
-    "NormaliseResult": _exit_of_scan,
-    "ReadReport": _exit_of_reading,
-    "Receipt": lambda receipt: bool(receipt.remaining),
-    "ScanResult": _exit_of_scan,
-    "SyncReport": lambda report: bool(report.refused or report.faults),
+class ResultType(NamedTuple):
+    """What becomes of the results of a type.
+
+    Attributes:
+        view: in `views`, what draws one.
+        exit_code: of a command with this result.
+        fails: the paragraph of help that says when a command fails although it was done.
+        has_own_form: whether its JSON is not msgspec's: other programs of the dialect read it, too.
+    """
+
+    view: str = ""
+    exit_code: Callable[[Any], int] = lambda result: 0
+    fails: str = ""
+    has_own_form: bool = False
+
+
+_RUN_FAILS = "Exits with 1 when something was parked, or the budget was used up."
+# by what functions say that they return: the types themselves are slow to import
+_TYPES = {
+    "Answer": ResultType("answers.draw_answer", has_own_form=True),
+    "AskResult": ResultType("answers.draw_asked", has_own_form=True),
+    "Belief": ResultType("profile.belief_line"),
+    "Drift": ResultType(
+        "databases.draw_drift",
+        lambda drift: DRIFTED * bool(set(drift.changes) - set(drift.accepted)),
+        f"Exits with {DRIFTED} when it does.",
+    ),
+    "DreamResult": ResultType(exit_code=_did_not_end),
+    "FederatedAnswer": ResultType("answers.draw_across", has_own_form=True),
+    "LearnResult": ResultType(exit_code=_learning_failed),
+    "MaintenanceResult": ResultType("dreams.draw_maintenance", _did_not_end, _RUN_FAILS),
+    "MemoryStats": ResultType("answers.draw_stats", has_own_form=True),
+    "NormaliseResult": ResultType(
+        "profile.draw_normalised",
+        _did_not_end_scan,
+        "Exits with 1 when a claim still waits, or the budget was used up.",
+    ),
+    "Profile": ResultType("profile.draw_profile"),
+    "ProfileContext": ResultType("profile.draw_context"),
+    "ReadReport": ResultType("runs.draw_report", _reading_code),
+    "Reading": ResultType(has_own_form=True),
+    "Recall": ResultType("hits.draw_recall", has_own_form=True),
+    "Receipt": ResultType("answers.draw_receipt", lambda receipt: bool(receipt.remaining)),
+    "RecordView": ResultType("answers.draw_record_view", has_own_form=True),
+    "RowsMigrated": ResultType("databases.draw_migrated"),
+    "ScanResult": ResultType("profile.draw_scan", _did_not_end_scan, _RUN_FAILS),
+    "SyncReport": ResultType(
+        "databases.draw_sync",
+        lambda report: bool(report.refused or report.faults),
+        "Exits with 1 when rows or tables could not be taken.",
+    ),
+    "UsageReport": ResultType("lists.draw_usage"),
+    "list[ApiKey]": ResultType("lists.draw_keys"),
+    "list[AuditEntry]": ResultType("lists.draw_audit"),
+    "list[Candidate]": ResultType("lists.draw_candidates"),
+    "list[Change]": ResultType("profile.draw_changes"),
+    "list[Evidence]": ResultType("profile.draw_staged"),
+    "list[Explanation]": ResultType("profile.draw_explanations"),
+    "list[Job]": ResultType("lists.draw_jobs"),
+    "list[Learned]": ResultType("lists.draw_learned"),
+    "list[Slot]": ResultType("profile.draw_slots"),
+    "tuple[Registered, ...]": ResultType("databases.draw_registered"),
 }
+_OTHER = ResultType()
+
+
+def type_of(result: Any) -> ResultType:
+    """Give what becomes of a result."""
+    return _TYPES.get(type(result).__name__, _OTHER)
+
+
+def returned_type(function: Callable[..., Any]) -> ResultType:
+    """Give what becomes of what a function says that it returns."""
+    annotation = str(function.__annotations__.get("return", "")).replace("builtins.", "")
+    return _TYPES.get(annotation, _OTHER)
 
 
 def draw(result: Any, options: dict[str, Any] | None = None, *, view: str = "") -> RenderableType:
     """Draw a result. A view is given those options of the command that it takes; a type without one
-    is drawn as its fields.
-
-    Args:
-        view: default that of the type of the result.
-    """
-    view = view or VIEWS.get(type(result).__name__, "")
+    is drawn as its fields."""
+    view = view or type_of(result).view
     if not view:
         fields = fields_of(result)
         drawn_fields: RenderableType = (
@@ -120,21 +132,9 @@ def draw(result: Any, options: dict[str, Any] | None = None, *, view: str = "") 
     return drawn
 
 
-# whose interchange form is not that of msgspec: other programs of the dialect read it, too
-_AS_DICT = {
-    "Answer",
-    "AskResult",
-    "FederatedAnswer",
-    "MemoryStats",
-    "Reading",
-    "Recall",
-    "RecordView",
-}
-
-
 def fields_of(result: Any) -> Any:
     """Give a result in the form that is printed as JSON."""
-    if type(result).__name__ in _AS_DICT:
+    if type_of(result).has_own_form:
         return result.as_dict()
     import msgspec
 

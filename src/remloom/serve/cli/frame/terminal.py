@@ -38,12 +38,10 @@ def to_json(data: Any) -> str:
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text."""
     click.echo(visible(text), err=err, nl=nl)
 
 
 def warn(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning, as `warnings.showwarning` does."""
     echo(f"warning: {message}", err=True)
 
 

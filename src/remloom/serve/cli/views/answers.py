@@ -16,9 +16,8 @@ from rich.text import Text
 from ....model import Answer, Meaning, Receipt
 from ....text.quoting import visible
 from ..frame.text_formats import byte_size, one_line, plural, short_source
-from .hit_list import draw_hits, written_later_note
-from .rows import draw_rows
-from .tables import draw_nested
+from .hits import HitList, written_later_note
+from .tables import draw_nested, draw_rows
 from .traversal import draw_edges, draw_traversal, styled_kind
 
 if TYPE_CHECKING:
@@ -32,13 +31,12 @@ SHOWN_IDS = 10  # in a command that forgets more
 
 
 def draw_answer(found: Answer) -> RenderableType:
-    """Draw an answer of any kind of query."""
     if found.query_type in ("sql", "explain"):
         return draw_rows(found)
     if found.query_type == "traverse":
         shown = draw_traversal(found) if found.nodes else _nothing(found)
     else:
-        shown = draw_hits(found.records) if found.records else _nothing(found)
+        shown = HitList(found.records) if found.records else _nothing(found)
     notes = [_meanings_line(label) for label in found.meanings.items()]
     if later := found.metadata.get("written_later"):
         notes.append(Text(written_later_note(later), "yellow"))
@@ -55,29 +53,26 @@ def draw_answer(found: Answer) -> RenderableType:
 
 def _meanings_line(label: tuple[str, Sequence[Meaning]]) -> Text:
     key, meanings = label
-    told = "; ".join(map(str, meanings))
-    return Text(one_line(f"{key} means {len(meanings)} things: {told}"), "yellow")
+    shown = "; ".join(map(str, meanings))
+    return Text(one_line(f"{key} means {len(meanings)} things: {shown}"), "yellow")
 
 
 def _nothing(found: Answer) -> RenderableType:
     if not found.suggestions:
         return Text("nothing found", "yellow")
-    return Group(
-        Text("nothing found; the nearest names are", "yellow"), draw_hits(found.suggestions)
-    )
+    return Group(Text("nothing found; the nearest names are", "yellow"), HitList(found.suggestions))
 
 
 def draw_across(answer: FederatedAnswer) -> RenderableType:
-    """Draw what others answered, and who did not."""
     parts: list[RenderableType] = []
     if answer.hits:
-        parts.append(draw_hits(answer.hits))
+        parts.append(HitList(answer.hits))
     else:
         parts.append(Text(f"not answered: {one_line(answer.reason)}", "yellow"))
     if answer.note:
         parts.append(Text(one_line(answer.note), "yellow"))
     if answer.suggestions:
-        parts += [Text("did you mean"), draw_hits(answer.suggestions)]
+        parts += [Text("did you mean"), HitList(answer.suggestions)]
     parts += [
         Text(f"{tenant}: {one_line(why)}", "yellow") for tenant, why in answer.unanswered.items()
     ]
@@ -118,7 +113,6 @@ def draw_asked(result: AskResult) -> RenderableType:
 
 
 def draw_record_view(view: RecordView) -> RenderableType:
-    """Draw what `Admin.describe` returns: records, field by field, then their edges."""
     parts: list[RenderableType] = []
     for described in view.records:
         record = described.as_dict()
@@ -135,7 +129,6 @@ def draw_record_view(view: RecordView) -> RenderableType:
 
 
 def draw_stats(stats: MemoryStats) -> RenderableType:
-    """Draw what `Admin.stats` counts."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
@@ -176,15 +169,12 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
 
 
 def draw_receipt(receipt: Receipt, *, dry_run: bool = False) -> RenderableType:
-    """Draw what was forgotten, or would be, whether anything of it was still found, and how many
-    records still say its name."""
     line = Text(f"{'would forget' if dry_run else 'forgot'} {count_receipt(receipt)}")
     checked = [] if dry_run else _draw_check(receipt)
     return Group(line, *checked, *_draw_namings(receipt))
 
 
 def draw_swept(receipt: Receipt) -> RenderableType:
-    """Draw what was forgotten as it had expired."""
     return draw_receipt(receipt) if receipt.records else "nothing has expired"
 
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..frame.text_formats import middle_cut, one_line, plural, short_id, short_ids, short_source
-from .failures import parked_view
+from .runs import parked_view
 from .tables import draw_pairs, draw_table
 
 if TYPE_CHECKING:
@@ -66,11 +66,7 @@ _COUNTS = {
 
 
 def draw_profile(profile: Profile, *, ended: bool = False) -> RenderableType:
-    """Draw the beliefs of a profile, a table for each hub.
-
-    Args:
-        ended: also those that no longer hold.
-    """
+    """Draw the beliefs of a profile, a table for each hub."""
     beliefs = [belief for belief in profile.beliefs if ended or belief.holds]
     parts: list[RenderableType] = []
     ids = short_ids([belief.id for belief in profile.beliefs])
@@ -105,11 +101,7 @@ def belief_line(belief: Belief) -> Text:
 def draw_explanations(
     explained: Sequence[Explanation], as_of: datetime | None = None
 ) -> RenderableType:
-    """Draw why something is believed: values by time, then what said it.
-
-    Args:
-        as_of: where the timelines end; None: now.
-    """
+    """Draw why something is believed: values by time, then what said it."""
     parts: list[RenderableType] = []
     for explanation in explained:
         belief = explanation.belief
@@ -124,7 +116,6 @@ def draw_explanations(
 
 
 def draw_changes(changes: Sequence[Change]) -> RenderableType:
-    """Draw changes of beliefs, a line each."""
     if not changes:
         return Text("nothing has changed")
     rows = []
@@ -137,26 +128,24 @@ def draw_changes(changes: Sequence[Change]) -> RenderableType:
     return draw_table(("since", "what", "before", "after", "source"), rows)
 
 
-def draw_context(given: ProfileContext) -> RenderableType:
-    """Draw what an agent is given, then how much it is and what was kept back."""
-    if not given.text:
-        return Text(f"nothing is known that is for {given.purpose}", "yellow")
-    facts = [f"{given.tokens:,} tokens", f"for {given.purpose}"]
-    if given.left_out:
-        facts.append(f"{plural(given.left_out, 'line')} left out for the budget")
-    if given.withheld:
-        facts.append(f"{plural(given.withheld, 'belief')} not for this purpose")
-    if given.unheard:
-        facts.append(f"{plural(given.unheard, 'passage')} in languages that are not heard")
-    parts = [Text(given.text.rstrip()), Text(", ".join(facts), "dim")]
-    if given.safety_left_out:
-        missing = plural(given.safety_left_out, "line")
+def draw_context(context: ProfileContext) -> RenderableType:
+    if not context.text:
+        return Text(f"nothing is known that is for {context.purpose}", "yellow")
+    facts = [f"{context.tokens:,} tokens", f"for {context.purpose}"]
+    if context.left_out:
+        facts.append(f"{plural(context.left_out, 'line')} left out for the budget")
+    if context.withheld:
+        facts.append(f"{plural(context.withheld, 'belief')} not for this purpose")
+    if context.unheard:
+        facts.append(f"{plural(context.unheard, 'passage')} in languages that are not heard")
+    parts = [Text(context.text.rstrip()), Text(", ".join(facts), "dim")]
+    if context.safety_left_out:
+        missing = plural(context.safety_left_out, "line")
         parts.append(Text(f"{missing} of what could hurt left out: give more tokens", "red"))
     return Group(*parts)
 
 
 def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
-    """Draw what a scan did, or of a dry run what it would write."""
     lines = [_counted(result.run, "nothing new to look at")]
     if result.read is not None:
         read = sum(item.status == "read" for item in result.read.items)
@@ -180,7 +169,6 @@ def _unheard(unheard: Mapping[str, int]) -> Iterator[Text]:
 
 
 def draw_staged(claims: Sequence[Evidence]) -> RenderableType:
-    """Draw the claims that wait to be normalised."""
     if not claims:
         return Text("nothing waits to be normalised")
     lines = [line for one in claims for line in _evidence_lines(one)]
@@ -188,7 +176,6 @@ def draw_staged(claims: Sequence[Evidence]) -> RenderableType:
 
 
 def draw_normalised(result: NormaliseResult, *, dry_run: bool) -> RenderableType:
-    """Draw what claims were taken for, a line each."""
     rows = []
     for one in result.mappings:
         meaning = {
@@ -196,8 +183,8 @@ def draw_normalised(result: NormaliseResult, *, dry_run: bool) -> RenderableType
             "says the same": one.is_reinforcement,
             "contradicts": one.is_contradiction,
         }
-        said = ", ".join(word for word, is_so in meaning.items() if is_so)
-        rows.append((one.raw_key, one.field, _value(one.value), said))
+        marks = ", ".join(word for word, is_so in meaning.items() if is_so)
+        rows.append((one.raw_key, one.field, _value(one.value), marks))
     lines: list[RenderableType] = [_counted(result.run, "nothing waits to be normalised")]
     if rows:
         lines.append(draw_table(("said of", "slot", "value", "which is"), rows))
@@ -208,18 +195,15 @@ def draw_normalised(result: NormaliseResult, *, dry_run: bool) -> RenderableType
 
 
 def draw_edited(belief: Belief, hint: str) -> RenderableType:
-    """Draw a belief after an edit, and how to take that back."""
     return Group(belief_line(belief), Text(hint, "dim"))
 
 
 def draw_imported(done: Imported) -> str:
-    """Say what was taken in."""
     took = f"took in {plural(done.evidence, 'piece')} of evidence on {done.subject}"
     return f"{took}, {done.known:,} were there already"
 
 
 def draw_subjects(names: Sequence[str]) -> str:
-    """List people by name."""
     return "\n".join(names) or "nobody is known yet: remloom profile scan"
 
 
@@ -232,7 +216,6 @@ def draw_slots(slots: Sequence[Slot], name: str | None = None) -> RenderableType
 
 
 def _draw_slot(slot: Slot) -> RenderableType:
-    """Draw one slot with all that is said of it."""
     values = ", ".join(slot.values) + (", or another" if slot.values and slot.open else "")
     pairs = {
         "label": slot.label,
@@ -260,7 +243,6 @@ def _counted(run: Run, nothing: str) -> Text:
 
 
 def _end_of_run(run: Run) -> Iterator[Text]:
-    """Why a run stopped, and how to take back what it wrote."""
     if run.id and run.status == "stopped":
         yield Text(f"stopped: {run.reason}", "yellow")
     if any(run.counts.get(name) for name in ("evidence", "staged", "normalised")):
@@ -310,7 +292,6 @@ def _beliefs_table(beliefs: Sequence[Belief], ids: Mapping[str, str]) -> Table:
 
 
 def _confidence(confidence: float) -> Text:
-    """A probability as a bar and a percentage."""
     filled = round(confidence * BAR)
     style = "green" if confidence >= 0.8 else "yellow" if confidence >= 0.5 else "red"
     # nobody is certain of anything

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -15,8 +15,7 @@ from ....reader import EventType
 from ....text.quoting import visible
 from ..frame.terminal import console
 from ..frame.text_formats import one_line, plural, short_source
-from .rows import TableOrBlocks
-from .tables import draw_nested, draw_pairs, draw_table
+from .tables import TableOrBlocks, draw_nested, draw_pairs, draw_table
 
 if TYPE_CHECKING:
     from ....reader import Passage, ReadEvent, Reading, Rows
@@ -32,7 +31,6 @@ _LITTLE = 0.6  # of the score of the best passage
 
 
 def draw_documents(documents: Sequence[DocumentStats]) -> RenderableType:
-    """Draw what is open: the name, and how much there is to read."""
     lines = []
     for stats in documents:
         counts = [plural(stats.total_lines, "line"), plural(stats.total_words, "word")]
@@ -43,7 +41,6 @@ def draw_documents(documents: Sequence[DocumentStats]) -> RenderableType:
 
 
 def draw_passages(passages: Sequence[Passage]) -> RenderableType:
-    """Draw passages with the numbers of their lines."""
     if not passages:
         return Text("nothing found", "yellow")
     parts: list[RenderableType] = []
@@ -86,13 +83,13 @@ def _join_neighbours(passages: Iterable[Passage]) -> list[Passage]:
     """Join passages of which one begins where the other ends, at the place of the better one."""
     joined: list[Passage] = []
     for passage in passages:
-        beside = [other for other in joined if _touch(other, passage)]
-        if not beside:
+        neighbours = [other for other in joined if _touch(other, passage)]
+        if not neighbours:
             joined.append(passage)
             continue
-        at = joined.index(beside[0])
-        joined = [other for other in joined if other not in beside]
-        joined.insert(at, _join([*beside, passage]))
+        at = joined.index(neighbours[0])
+        joined = [other for other in joined if other not in neighbours]
+        joined.insert(at, _join([*neighbours, passage]))
     return joined
 
 
@@ -117,24 +114,16 @@ def _numbered(text: str, first: int) -> Iterable[tuple[str, RenderableType]]:
             yield str(number), Text(visible(line))
 
 
-def draw_opened(_: DocumentStats, opened: Sequence[DocumentStats]) -> RenderableType:
-    """Draw what was opened just now."""
-    return draw_documents(opened)
-
-
-def draw_outline(_: object, outline: Outline) -> RenderableType:
-    """Draw the sections, as far as there is room for them."""
+def draw_outline(outline: Outline) -> RenderableType:
     return Text(visible(str(outline))) if len(outline) else Text("no headings", "yellow")
 
 
 def draw_schema(schema: Mapping[str, Any]) -> RenderableType:
-    """Draw the table that SQL has: its columns, and what they hold."""
     rows = [(column["name"], column["type"], column["description"]) for column in schema["columns"]]
     return draw_table(("column", "type", "what"), rows)
 
 
 def draw_rows(rows: Rows) -> RenderableType:
-    """Draw rows, and what was changed in the query."""
     parts: list[RenderableType] = [TableOrBlocks(rows.columns, rows.rows)]
     parts += [Text(one_line(fix), "dim") for fix in rows.fixes]
     if rows.truncated:
@@ -152,11 +141,7 @@ def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
 def draw_coverage(
     ranges: Mapping[str, Sequence[tuple[int, int]]], documents: Sequence[DocumentStats]
 ) -> RenderableType:
-    """Draw which lines of each document were read, from its first line to its last.
-
-    Args:
-        ranges: of lines, from 1, both included, by the name of the document.
-    """
+    """Draw which lines of each document were read, from its first line to its last."""
     rows = []
     for stats in documents:
         lines = stats.max_line
@@ -181,7 +166,6 @@ def _bar(ranges: Sequence[tuple[int, int]], lines: int) -> str:
 
 
 def draw_reading(reading: Reading) -> RenderableType:
-    """Draw an answer, what each citation quotes, and what there is to doubt."""
     style = "" if reading.found else "yellow"
     parts: list[RenderableType] = [Text(visible(reading.answer), style), Text("")]
     for citation in reading.citations:
@@ -205,38 +189,25 @@ def _style(found: str) -> str:
     return {"verbatim": "green", "close": "green", "moved": "yellow"}.get(found, "red")
 
 
-class ReadingPicture:
-    """A reading while it goes on: what is read now, and a bar of what has been."""
+@contextmanager
+def reading_picture(reader: Reader) -> Iterator[Callable[[ReadEvent], None]]:
+    """Draw a reading while it goes on: what is read now, and a bar of what has been."""
+    doing = ""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._doing = ""
-        self._live = Live(console=console(stderr=True), transient=True, get_renderable=self._draw)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.stop()
-
-    def show(self, event: ReadEvent) -> None:
-        """Draw what has just happened."""
-        doing = _doing(event)
-        if doing:
-            self._doing = doing
-        self._live.refresh()
-
-    def _draw(self) -> RenderableType:
+    def draw() -> RenderableType:
         return Group(
-            Text(one_line(self._doing), "dim", no_wrap=True, overflow="ellipsis"),
-            draw_coverage(self._reader.ranges_read(), self._reader.documents),
+            Text(one_line(doing), "dim", no_wrap=True, overflow="ellipsis"),
+            draw_coverage(reader.ranges_read(), reader.documents),
         )
+
+    with Live(console=console(stderr=True), transient=True, get_renderable=draw) as live:
+
+        def show(event: ReadEvent) -> None:
+            nonlocal doing
+            doing = _doing(event) or doing
+            live.refresh()
+
+        yield show
 
 
 def _doing(event: ReadEvent) -> str:

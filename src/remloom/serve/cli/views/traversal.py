@@ -12,7 +12,7 @@ from rich.tree import Tree
 from ....labels import key
 from ....model import Answer, Direction, Node, Stage, TraverseReport, TypeCount, cited
 from ..frame.text_formats import one_line, plural, short_source
-from .hit_list import STYLES, kind_of
+from .hits import STYLES, kind_of
 from .tables import draw_table
 
 SHOWN_EDGES = 12  # of an edge summary; --json has them all
@@ -30,7 +30,6 @@ def draw_traversal(found: Answer) -> RenderableType:
 
 
 def _forest(found: Answer, direction: Direction) -> RenderableType:
-    """Draw trees from the start nodes, along the path by which each node was reached."""
     forest = _Forest(found, direction)
     # records of one name are one node of the tree
     by_path: dict[tuple[str, ...], list[Node]] = {}
@@ -81,7 +80,6 @@ class _Forest:
 
 
 def _label(nodes: Sequence[Node]) -> Text:
-    """Label the records of one key: their name, the kind of each, and the source of those read."""
     label = Text(one_line(nodes[0].name), "bold")
     for node in nodes:
         label = Text.assemble(label, "  ", styled_kind(node))
