@@ -15,6 +15,7 @@ from ..sources.entries import words
 from .conversation import Conversation
 
 try:
+    import llama_index.core  # noqa: F401
     from llama_index.core.llms import ChatMessage
     from llama_index.core.memory import BaseMemoryBlock
     from llama_index.core.retrievers import BaseRetriever

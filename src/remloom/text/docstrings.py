@@ -62,7 +62,12 @@ def typing_names(module: str, annotations: Iterable[object]) -> dict[str, Any]:
 def _typing_imports(module: str) -> dict[str, tuple[str, str]]:
     """Of each name that a module imports under TYPE_CHECKING: the module, and the name there."""
     found: dict[str, tuple[str, str]] = {}
-    for block in _TYPING_BLOCK.findall(getsource(sys.modules[module])):
+    try:
+        source = getsource(sys.modules[module])
+    except (OSError, TypeError):
+        # what is typed at a prompt has none
+        return found
+    for block in _TYPING_BLOCK.findall(source):
         for node in ast.parse(dedent(block)).body:
             if isinstance(node, ast.ImportFrom):
                 relative = "." * node.level + (node.module or "")
