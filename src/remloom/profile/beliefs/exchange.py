@@ -174,14 +174,17 @@ class Import:
         self, beliefs: BeliefStore, marks: Mapping[str, BeliefMark]
     ) -> list[Evidence]:
         """The evidence but for edits of before the user forgot the belief in this memory."""
-        kept = []
-        for one in self.evidence:
-            keys = (beliefs.key_of(one), beliefs.key_of_value(one))
-            deleted = [marks[key].deleted_at for key in keys if key in marks]
-            was_forgotten = any(at is not None and one.at <= at for at in deleted)
-            if one.authority != "edit" or not was_forgotten:
-                kept.append(one)
-        return kept
+        return [one for one in self.evidence if not self._is_forgotten(one, beliefs, marks)]
+
+    def _is_forgotten(
+        self, one: Evidence, beliefs: BeliefStore, marks: Mapping[str, BeliefMark]
+    ) -> bool:
+        # only edits are certain to have a slot
+        if one.authority != "edit":
+            return False
+        keys = (beliefs.key_of(one), beliefs.key_of_value(one))
+        forgotten = [marks[key].deleted_at for key in keys if key in marks]
+        return any(at is not None and one.at <= at for at in forgotten)
 
     def _check_subject(self) -> None:
         subject = self._bundle.subject
