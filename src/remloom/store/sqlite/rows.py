@@ -73,18 +73,19 @@ def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ..
     )
 
 
-def edge_of(row: Any) -> Edge:
-    """The edge of a row: src, rel, dst, weight, created, valid_from, valid_to, properties."""
-    src, rel, dst, weight, created, since, until, properties = row
+def edge_of(src: str, rel_type: str, dst: str, row: Any) -> Edge:
+    """The edge of a row, in whose fourth column on are weight, created, valid_from, valid_to,
+    properties."""
+    properties = row[7]
     return Edge(
         src=src,
-        rel_type=rel,
+        rel_type=rel_type,
         dst=dst,
-        weight=weight,
+        weight=row[3],
         properties=_decode_properties(properties) if properties else {},
-        created_at=moment_of(created),
-        valid_from=moment_of(since),
-        valid_to=moment_of(until),
+        created_at=moment_of(row[4]),
+        valid_from=moment_of(row[5]),
+        valid_to=moment_of(row[6]),
     )
 
 

@@ -65,7 +65,7 @@ class SqliteGraph:
             for end in ends_of(direction):
                 sql = SQL.stored_edges_out if end == "out" else SQL.stored_edges_in
                 rows.update((row[:3], row) for row in cursor.execute(sql, values))
-        return list(map(edge_of, rows.values()))
+        return [edge_of(*row[:3], row) for row in rows.values()]
 
     def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         with self._cache.reading() as cursor:
@@ -111,7 +111,7 @@ class SqliteGraph:
         connecting = self._database.connections.open(_STREAM_CACHE, query_only=True)
         with closing(connecting) as connection, translate(self._database.path):
             for row in connection.execute(SQL.all_edges):
-                yield edge_of((*row[8:11], *row[3:8]))
+                yield edge_of(*row[8:11], row)
 
     def edge_types(self) -> list[str]:
         with self._cache.reading() as cursor:
@@ -240,7 +240,7 @@ class SqliteGraph:
         labels = self._labels
         src, type_no, dst = row[:3]
         rel_type = labels.edge_type(cursor, type_no)
-        return edge_of((labels.key(cursor, src), rel_type, labels.key(cursor, dst), *row[3:8]))
+        return edge_of(labels.key(cursor, src), rel_type, labels.key(cursor, dst), row)
 
 
 def _key_rows(

@@ -115,7 +115,7 @@ def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
         expected.check_records(dict(rows))
     for triple, edge in expected.edges.items():
         row = cursor.execute(SQL.stored_edge, triple).fetchone()
-        if (edge_of(row) if row else None) != edge:
+        if (edge_of(*row[:3], row) if row else None) != edge:
             raise changed(f"the edge {' '.join(triple)!r}")
     for (namespace, key), version in expected.entries.items():
         stored = cursor.execute(SQL.entry_version, (namespace, key)).get or 0
