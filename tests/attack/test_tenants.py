@@ -271,7 +271,7 @@ home, work, key, last = sys.argv[1:5]
 from remloom import Home, Memory
 from remloom.store import sqlite
 from remloom.store.tenants import encryption
-from remloom.store.tenants.tenant_file import ScryptCost
+from remloom.store.tenants.encryption import ScryptCost
 if work == "raise":
     encryption.COST = ScryptCost(2**5, 8, 1)
 calls = 0

@@ -233,7 +233,7 @@ def test_beliefs_follow_their_slot_when_its_definition_is_taken_back(memory: Mem
 
     def kept() -> list[float]:
         beliefs = memory.profile._editing.beliefs()
-        folds = beliefs._folds("me", beliefs._state("me")).values()
+        folds = beliefs._folds("me", beliefs._read("me")).values()
         return [one.posterior.after(later).probability("oak") for one in folds]
 
     before = kept()
