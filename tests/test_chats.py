@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from remloom import Memory, Message
 from remloom.errors import ChangedError, InvalidInputError
 from remloom.store.batch import Batch
-from remloom.store.contract import Reads
 from remloom.store.results import Written
 from steps import steps
 
@@ -207,19 +206,15 @@ def test_of_many_who_append_at_once_none_is_refused(
 ) -> None:
     """However unlucky one is: when others are always faster, nobody else may write for that long."""
     memory.read_chat([turn(0, "We begin.")], uri="chats/1")
-    update, lost = memory.admin.store.update, []
+    written, lost = memory.admin.store.write, []
 
-    def too_late(work: Callable[[Reads], Batch]) -> Written:
-        def checked(reads: Reads) -> Batch:
-            batch = work(reads)
-            if batch.expected and batch.expected.records:
-                lost.append(batch)
-                raise ChangedError("somebody was faster")
-            return batch
+    def too_late(batch: Batch) -> Written:
+        if batch.expected and batch.expected.records:
+            lost.append(batch)
+            raise ChangedError("somebody was faster")
+        return written(batch)
 
-        return update(checked)
-
-    monkeypatch.setattr(memory.admin.store, "update", too_late)
+    monkeypatch.setattr(memory.admin.store, "write", too_late)
     for number in (1, 2):
         assert (
             memory.read_chat(

@@ -380,6 +380,21 @@ def test_a_pydantic_model_defines_a_schema(memory: Memory) -> None:
     )
 
 
+class Measured(msgspec.Struct):
+    share: int | float
+    shares: list[int | float]
+    guess: float | int | None
+
+
+def test_a_number_of_either_kind_is_required_unless_it_may_be_none(memory: Memory) -> None:
+    fields = memory.schemas.get(memory.schemas.register(Measured).schema_name).base_fields
+    assert {name: (str(one), one.required) for name, one in fields.items()} == {
+        "share": ("float", True),
+        "shares": ("list[float]", True),
+        "guess": ("float", False),
+    }
+
+
 class Odd(msgspec.Struct):
     data: bytes
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from posixpath import basename, dirname, normpath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ChangedError, InvalidInputError, MissingExtraError
 from ..labels import storable
@@ -177,14 +176,6 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
             return changed
 
 
-def _in_thread(method: Callable[..., str]) -> Any:
-    @wraps(method)
-    async def call(self: AsyncRemloomMemoryTool, *arguments: Any) -> str:
-        return await run_sync(method, self._tool, *arguments)
-
-    return call
-
-
 class AsyncRemloomMemoryTool(BetaAsyncAbstractMemoryTool):
     """`RemloomMemoryTool` for the asynchronous client: each command runs in a thread."""
 
@@ -194,13 +185,26 @@ class AsyncRemloomMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._tool = RemloomMemoryTool(memory)
 
-    view = _in_thread(RemloomMemoryTool.view)
-    create = _in_thread(RemloomMemoryTool.create)
-    str_replace = _in_thread(RemloomMemoryTool.str_replace)
-    insert = _in_thread(RemloomMemoryTool.insert)
-    delete = _in_thread(RemloomMemoryTool.delete)
-    rename = _in_thread(RemloomMemoryTool.rename)
-    clear_all_memory = _in_thread(RemloomMemoryTool.clear_all_memory)
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        return await run_sync(self._tool.view, command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        return await run_sync(self._tool.create, command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return await run_sync(self._tool.str_replace, command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        return await run_sync(self._tool.insert, command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        return await run_sync(self._tool.delete, command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        return await run_sync(self._tool.rename, command)
+
+    async def clear_all_memory(self) -> str:
+        return await run_sync(self._tool.clear_all_memory)
 
 
 def _resolve(path: str) -> str:

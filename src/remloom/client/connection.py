@@ -210,7 +210,7 @@ class Connection:
     def _follow(self, request: HttpRequest, arguments: dict[str, Any]) -> Any:
         arguments["headers"]["accept"] = EVENTS
         with connect_sse(self._http, **arguments) as source:
-            if source.response.is_error:
+            if source.response.status_code >= 400:
                 source.response.read()
             check_stream(request.operation, source.response, EVENTS)
             for event in source.iter_sse():
@@ -220,7 +220,7 @@ class Connection:
 
     def _download(self, request: HttpRequest, arguments: dict[str, Any]) -> None:
         with self._http.stream(**arguments) as response:
-            if response.is_error:
+            if response.status_code >= 400:
                 response.read()
             check_stream(request.operation, response, request.operation.media_type)
             for piece in response.iter_bytes():
@@ -276,7 +276,7 @@ class AsyncConnection:
     async def _follow(self, request: HttpRequest, arguments: dict[str, Any]) -> Any:
         arguments["headers"]["accept"] = EVENTS
         async with aconnect_sse(self._http, **arguments) as source:
-            if source.response.is_error:
+            if source.response.status_code >= 400:
                 await source.response.aread()
             check_stream(request.operation, source.response, EVENTS)
             async for event in source.aiter_sse():
@@ -286,7 +286,7 @@ class AsyncConnection:
 
     async def _download(self, request: HttpRequest, arguments: dict[str, Any]) -> None:
         async with self._http.stream(**arguments) as response:
-            if response.is_error:
+            if response.status_code >= 400:
                 await response.aread()
             check_stream(request.operation, response, request.operation.media_type)
             async for piece in response.aiter_bytes():

@@ -101,12 +101,13 @@ def dream(
     number_of_dreams(dreams, SamplePool((), ()))
     settings = {"dreams": dreams, "seed": seed, "period": period, "neighbours": neighbours}
     store = engine.store
+    label = period or _latest_year(store)
     with open_run(
         engine, RUN_KIND, settings, neighbours=neighbours, budget=budget, dry_run=dry_run
     ) as context:
         run_id = context.writer.id
         cycle = Cycle(
-            label=period or _latest_year(store),
+            label=label,
             seed=seed or run_id,
             dreams=dreams,
             # not a period of reading, but how far this run came

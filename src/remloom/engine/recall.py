@@ -36,16 +36,20 @@ class Recalling:
         """Recall; see `Memory.recall`."""
         from ..retrieve.options import with_changes
 
-        return self._recall(question, with_changes(options, changes), self._preferences())
+        options = with_changes(options, changes)
+        return self._recall(question, options, self._preferences(options))
 
-    def _preferences(self) -> Preferences | None:
+    def _preferences(self, options: RecallOptions) -> Preferences | None:
+        """What is known of the user, if it is wanted: it takes time to load."""
         preferences = self._engine.hooks.preferences
-        return preferences(self._engine) if preferences is not None else None
+        if preferences is None or not options.profile:
+            return None
+        return preferences(self._engine)
 
     def _recall(
         self, question: str, options: RecallOptions, preferences: Preferences | None
     ) -> Recall:
-        if options.profile and preferences is not None:
+        if preferences is not None:
             likes = preferences.preferences(question, options.purpose)
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
@@ -62,8 +66,8 @@ class Recalling:
         from ..retrieve.prompt_context import count_tokens, text_of
 
         options = for_context(options, changes)
-        preferences = self._preferences()
-        if not options.profile or preferences is None:
+        preferences = self._preferences(options)
+        if preferences is None:
             return text_of(self._recall(question, options, preferences))
         profile = preferences.known(question, options)
         known = profile.text

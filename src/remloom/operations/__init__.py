@@ -8,10 +8,14 @@ arguments and documentation they have; `tools` has those that are made for agent
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ..tenancy.api_keys import Scope
 from .operation import Hints, Operation, Progress, Route
-from .table import METHODS, OPERATIONS
 from .tools import TOOLS, Toolset, choose_tools
+
+if TYPE_CHECKING:
+    from .table import METHODS, OPERATIONS
 
 __all__ = [
     "METHODS",
@@ -25,3 +29,12 @@ __all__ = [
     "Toolset",
     "choose_tools",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # made when they are first asked for: a server of tools alone answers sooner without
+    if name in ("METHODS", "OPERATIONS"):
+        from . import table
+
+        return getattr(table, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

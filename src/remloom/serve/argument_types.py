@@ -171,7 +171,7 @@ def choices_at(takes: type[Struct], path: str) -> list[str]:
     """List what a value may be: of a literal, an enum, or what tells structs of a union apart.
 
     Args:
-        place: as msgspec gives it: "direction", "records[0].schema".
+        path: as msgspec gives it: "direction", "records[0].schema".
     """
     *steps, last = _STEP.findall(path)
     found = [type_info(takes)]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import cache
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -72,9 +74,18 @@ def _add_ids(found: dict[str, None], values: Iterable[Any]) -> None:
             if _ID.fullmatch(value):
                 found[value] = None
         elif isinstance(value, Struct):
-            own = [value.id] if hasattr(value, "id") else []
-            names = [name for name in _HOLDERS if name in value.__struct_fields__]
-            _add_ids(found, [*own, *(getattr(value, name) for name in names)])
+            _add_ids(found, [get(value) for get in _holders_of(type(value))])
         # of a vector, which is long, one number tells that there are none
         elif isinstance(value, list | tuple) and value and not isinstance(value[0], float):
             _add_ids(found, value)
+
+
+@cache
+def _holders_of(kind: type[Struct]) -> tuple[Callable[[Any], Any], ...]:
+    """What reads the fields of a value of this type that have its ids; a hit gives its record's as
+    its own."""
+    names = [name for name in _HOLDERS if name in kind.__struct_fields__]
+    if hasattr(kind, "id"):
+        names = ["record.id" if "record" in names else "id", *names]
+        names = [name for name in names if name != "record"]
+    return tuple(attrgetter(name) for name in names)

@@ -117,11 +117,11 @@ class Replies:
         progress: Any,
     ) -> Kept:
         kv = memory.admin.store.kv
-        machine = (memory.admin.tenant, name)
+        call = (memory.admin.tenant, name)
         with self._lock:
-            if machine in self._working:
+            if call in self._working:
                 raise _going_on()
-            self._working.add(machine)
+            self._working.add(call)
         try:
             known = _begin(kv, name, new)
             if known is not None:
@@ -142,7 +142,7 @@ class Replies:
             return replace(done, body=body, records=value)
         finally:
             with self._lock:
-                self._working.discard(machine)
+                self._working.discard(call)
 
     def _prune(self, tenant: str, kv: KeyValue) -> None:
         if time.monotonic() - self._pruned.get(tenant, -PRUNED) < PRUNED:

@@ -91,3 +91,5 @@ class Capabilities(Struct, frozen=True):
     encrypted: bool = False
     # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
     writable: bool = True
+    # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
+    erases: bool = True

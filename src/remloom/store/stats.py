@@ -113,7 +113,7 @@ def collect(
     """
     model = fetch(statements.current_model)
     number, name, dims = model[0] if model else (0, "", 0)
-    ((count,),) = fetch(statements.count_vectors, model=number)
+    ((count,),) = fetch(statements.count_vectors, model=number) if model else ((0,),)
     waiting, parked = vectors.queue_lengths()
     ((keys,),) = fetch(statements.count_keys)
     ((expired,),) = fetch(statements.count_expired, now=now())

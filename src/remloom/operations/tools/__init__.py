@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from ..operation import Operation
-from ..table import OPERATIONS
 from .connector import FETCH, SEARCH
 from .forget import FORGET
 from .lookup import LOOKUP, SHOW
@@ -44,6 +43,8 @@ def choose_tools(toolset: Toolset = "default", *, has_model: bool = False) -> di
         return {tool.name: tool for tool in (SEARCH, FETCH)}
     chosen = {tool.name: tool for tool in TOOLS if tool.is_default}
     if toolset == "all":
+        from ..table import OPERATIONS
+
         # a tool has no stream of bytes beside its values
         others = {
             one.name: one for one in OPERATIONS if not one.carries and one.name not in _SPARED

@@ -129,9 +129,9 @@ class Promotion:
         if self._slot not in own_slots(self._store):
             yield slot_entry(self._slot)
         made_of = {old.id: key for key, old in self._before}
+        marks = {key: self._store.kv.get(MARK, key) for key in set(made_of.values())}
         for one in self.evidence:
-            mark = self._store.kv.get(MARK, made_of[one.claim])
-            if mark is not None:
+            if (mark := marks[made_of[one.claim]]) is not None:
                 yield Entry(MARK, after.key_of(one), mark.value)
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from ...errors import EmbedderError
 from ...heads.differences import content_words
+from ...heads.features import features
 from ...heads.head import LASTING_BY_WORDS, Decision, head, unheard_language
 from ...text.sentences import marked_ends
 from ..evidence.claim import Claim
@@ -32,6 +34,7 @@ from .scan import Extracted, FoundClaim
 
 if TYPE_CHECKING:
     from ...embed.contract import Floats
+    from ...heads.features import Features
 
 
 HEADS = "heads"  # the name of this extractor
@@ -74,6 +77,8 @@ _LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's
 Span: TypeAlias = tuple[int, int]
 # the vectors of texts, by text
 Embed: TypeAlias = Callable[[Sequence[str]], Mapping[str, "Floats"]]
+# what heads see of a text
+Seen: TypeAlias = Callable[[str], "Features"]
 
 
 class _Candidate(NamedTuple):
@@ -142,10 +147,13 @@ class Hearing:
             # what a rule knows is in a language that is heard
             if id not in known and (language := unheard_language(words.replace(HIDDEN, "")))
         }
+        seen = cache(features)  # for this call alone: it holds what people said
         candidates = [
             candidate
             for one in spoken
-            for candidate in _candidates(one, own[one.record.id], known.get(one.record.id, ()))
+            for candidate in _candidates(
+                one, own[one.record.id], known.get(one.record.id, ()), seen
+            )
             # a part of it may be in another language
             if one.record.id not in unheard or not unheard_language(candidate.words)
         ]
@@ -155,8 +163,9 @@ class Hearing:
             texts, (words for one in listings for words in (one.words, *one.parts.values()))
         )
         by_rule = (replace(found, extractor=RULES) for found in ruled)
-        hurtful = self._hurtful(listings, vectors)
-        return Extracted((*by_rule, *hurtful, *self._judge(candidates, vectors)), unheard=unheard)
+        hurtful = self._hurtful(listings, vectors, seen)
+        judged = self._judge(candidates, vectors, seen)
+        return Extracted((*by_rule, *hurtful, *judged), unheard=unheard)
 
     def _vectors(self, *texts: Iterable[str]) -> Mapping[str, Floats]:
         """The vectors of texts; none where the embedder does not work: then words have to do."""
@@ -168,7 +177,7 @@ class Hearing:
         return {}
 
     def _hurtful(
-        self, listings: Iterable[_Listing], vectors: Mapping[str, Floats]
+        self, listings: Iterable[_Listing], vectors: Mapping[str, Floats], seen: Seen
     ) -> Iterator[FoundClaim]:
         """What could hurt, beside what a rule reads: of "I'm vegan and allergic to nuts", the nuts.
 
@@ -177,47 +186,47 @@ class Hearing:
         """
         for clause in listings:
             vector = vectors.get(clause.words)
-            permits = self._kind.decide(clause.words, vector).probabilities["permission"]
-            others = self._statement.decide(clause.words, vector).probabilities["other"]
+            permits = self._kind.decide_by(seen(clause.words), vector).probabilities["permission"]
+            others = self._statement.decide_by(seen(clause.words), vector).probabilities["other"]
             if permits >= _CLAUSE_PERMITS or others >= _OTHERS_IN_CLAUSE:
                 continue
             for span, words in clause.parts.items():
                 vector = vectors.get(words)
-                kind = self._kind.decide(words, vector)
-                others = self._statement.decide(words, vector).probabilities["other"]
+                kind = self._kind.decide_by(seen(words), vector)
+                others = self._statement.decide_by(seen(words), vector).probabilities["other"]
                 if _hurts(kind) >= _PART_HURTS and others < _OTHERS_IN_PART:
                     yield _verbatim(clause.passage, span, _SLOTS[_careful(kind)], confident=False)
 
     def _judge(
-        self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats]
+        self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats], seen: Seen
     ) -> Iterator[FoundClaim]:
         for candidate in candidates:
-            if not self._lasts(candidate, vectors):
+            if not self._lasts(candidate, vectors, seen):
                 continue
-            kind = self._kind.decide(candidate.words, vectors.get(candidate.words))
+            kind = self._kind.decide_by(seen(candidate.words), vectors.get(candidate.words))
             if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
                 label = kind.label if candidate.is_rest else _careful(kind)
-                slot = self._slot(label, candidate.words, vectors.get(candidate.words))
+                slot = self._slot(label, candidate.words, vectors.get(candidate.words), seen)
                 confident = label not in _COULD_HURT or _hurts(kind) >= _SAYS
                 yield _verbatim(candidate.passage, candidate.span, slot, confident=confident)
 
-    def _slot(self, kind: str, words: str, vector: Floats | None) -> str:
+    def _slot(self, kind: str, words: str, vector: Floats | None, seen: Seen) -> str:
         slot = _SLOTS[kind]
         if slot in _MAY_BE_SENSITIVE:
             # who ends a sentence with a mark, and who does not, says the same
-            privacy = self._privacy.decide(words.rstrip(_ENDS), vector)
+            privacy = self._privacy.decide_by(seen(words.rstrip(_ENDS)), vector)
             least = _OWN_BUSINESS if vector is not None else _OWN_BUSINESS_BY_WORDS
             if privacy.probabilities["sensitive"] >= least:
                 return _SENSITIVE
         return slot
 
-    def _lasts(self, candidate: _Candidate, vectors: Mapping[str, Floats]) -> bool:
+    def _lasts(self, candidate: _Candidate, vectors: Mapping[str, Floats], seen: Seen) -> bool:
         """Whether it says something lasting; its words and its meaning tell together."""
         vector, of_whole = vectors.get(candidate.joined), vectors.get(candidate.whole)
         if vector is None or of_whole is None:
             return candidate.lasting >= LASTING_BY_WORDS
-        sentence = self._statement.decide(candidate.joined, vector)
-        meant = _lasting(sentence, self._statement.decide(candidate.whole, of_whole))
+        sentence = self._statement.decide_by(seen(candidate.joined), vector)
+        meant = _lasting(sentence, self._statement.decide_by(seen(candidate.whole), of_whole))
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
@@ -246,19 +255,21 @@ def _listings(ruled: Sequence[FoundClaim], own: Mapping[str, str]) -> Iterator[_
                 yield _Listing(claims[0].passage, words, parts)
 
 
-def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:
+def _candidates(
+    passage: Passage, own: str, known: Sequence[Span], seen: Seen
+) -> Iterator[_Candidate]:
     """The sentences of a passage that may say something lasting, by those of its words that are
     the speaker's own, beside the places that rules tell of."""
     whole = own.replace(HIDDEN, " ")
     statement = head("statement")
-    of_whole = statement.decide(whole)
+    of_whole = statement.decide_by(seen(whole))
     for start, span, is_rest in _sentences(own, known):
         quotes = HIDDEN in own[start : span[1]]
         text = passage.record.content if quotes else own
         words, joined = text[slice(*span)], text[start : span[1]]
         if quotes and _CODE in words:
             continue
-        alone = statement.decide(joined) if joined != whole else of_whole
+        alone = statement.decide_by(seen(joined)) if joined != whole else of_whole
         lasting = _lasting(alone, of_whole)
         least = _REST if is_rest else 0.0
         if lasting >= _MAYBE and alone.probabilities["lasting"] >= least:

@@ -245,7 +245,7 @@ def profile_rows(
         rows=len(rows) if whole else total,
         sampled=len(rows),
         whole=whole,
-        columns=tuple(map(_profile_column, columns, by_column)),
+        columns=tuple(_profile_column(*one) for one in zip(columns, by_column, strict=True)),
     )
 
 

@@ -73,12 +73,12 @@ _LISTED = ("integer", "float", "decimal", "boolean")
 # Foreign keys that partitions have and their parents do not.
 _OF_PARTITIONS = """
     SELECT DISTINCT pn.nspname, p.relname, tn.nspname, t.relname,
-        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY x (number, table_id)
+        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY x (number, position)
             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.number
-            ORDER BY x.table_id),
-        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY x (number, table_id)
+            ORDER BY x.position),
+        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY x (number, position)
             JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = x.number
-            ORDER BY x.table_id)
+            ORDER BY x.position)
     FROM pg_catalog.pg_constraint k
     JOIN pg_catalog.pg_class c ON c.oid = k.conrelid AND c.relispartition
     JOIN pg_catalog.pg_class p ON p.oid = pg_partition_root(c.oid)

@@ -73,7 +73,8 @@ def _name_faults(name: str) -> Iterator[Fault]:
 
 def _field_faults(definition: SchemaDefinition) -> Iterator[Fault]:
     fields = definition.base_fields
-    entity_type = (*definition.entity_types, definition.schema_name)[0]
+    types = definition.entity_types
+    entity_type = types[0] if types else definition.schema_name
     if len(fields) > MOST_FIELDS:
         why = f"a schema has at most {MOST_FIELDS} fields, this one has {len(fields):,}"
         yield Fault("fields", why, "keep what nobody asks for in one field of kind json")

@@ -319,12 +319,13 @@ def _read_type(annotation: Any) -> Field:
 
 def _read_union(options: tuple[Any, ...]) -> Field:
     kinds = [option for option in options if option not in (type(None), msgspec.UnsetType)]
+    may_be_none = len(kinds) < len(options)
     if {*kinds} == {int, float}:
         kinds = [float]
     if len(kinds) != 1:
         raise LookupError
     field = _read_type(kinds[0])
-    return replace(field, required=field.required and len(kinds) == len(options))
+    return replace(field, required=field.required and not may_be_none)
 
 
 def _read_class(annotation: Any) -> Field:

@@ -78,8 +78,9 @@ def propose_name(
     columns = [
         column
         for column in facts.columns.values()
-        if column.column.kind in ("string", "enum") and not column.column.list
-        if column.name not in leading
+        if column.column.kind in ("string", "enum")
+        and not column.column.list
+        and column.name not in leading
     ]
     persons = _name_of_person(facts, columns)
     rated = [

@@ -6,6 +6,7 @@ import json
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from .planned import (
 
 _T = TypeVar("_T")
 _S = TypeVar("_S", bound=Struct)
+_cached_fields = cache(fields)
 
 _HEAD = (
     "What Remloom proposes to make of a database. Nothing has been written yet: read it, change "
@@ -155,7 +157,7 @@ def _parts(planned: PlannedField) -> Iterator[tuple[str, Any]]:
 
 def _of_struct(value: Struct, but: Sequence[str] = ()) -> Iterator[str]:
     """Yield a line for each attribute that differs from its default, and for each empty tuple."""
-    for field in fields(value):
+    for field in _cached_fields(type(value)):
         held = getattr(value, field.name)
         if field.name not in but and held is not None and (held != field.default or held == ()):
             yield f"{field.name} = {_value(held)}"

@@ -195,10 +195,11 @@ def _orphans(
     found: dict[str, int] = {}
     for edge in edges:
         # of several columns together no values are sampled
-        is_known = edge.table == profile.table and len(edge.columns) == 1
+        if edge.table != profile.table or len(edge.columns) != 1:
+            continue
         target = tables.get(edge.target)
         there = {column.name for column in target.columns} if target else set()
-        if target is None or not is_known or not there.issuperset(edge.target_columns):
+        if target is None or not there.issuperset(edge.target_columns):
             continue
         different = dict.fromkeys(items_of(values.get(edge.columns[0], ())))
         keys = [(value,) for value in islice(different, _TRIED)]

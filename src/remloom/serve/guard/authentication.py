@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import secrets
 import time
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
@@ -40,33 +41,41 @@ class Sessions:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = Lock()
-        # the id of the key, and when the session ends; the oldest first
-        self._sessions: dict[str, tuple[str, float]] = {}
+        # the id of the key, and when the session ends; the oldest first, which is the first to end
+        self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        # the sessions of each key, in the same order
+        self._of_key: defaultdict[str, deque[str]] = defaultdict(deque)
 
     def begin(self, key_id: str) -> str:
         """Begin a session with a key that holds; returns the value of its cookie."""
         cookie = secrets.token_urlsafe(32)
         hashed, now = _hash(cookie), self._clock()
         with self._lock:
-            own = []
-            for known, (of_key, end) in list(self._sessions.items()):
-                if end <= now:
-                    del self._sessions[known]
-                elif of_key == key_id:
-                    own.append(known)
-            if len(own) >= MOST:
-                del self._sessions[own[0]]
+            while self._sessions and (oldest := next(iter(self._sessions.items())))[1][1] <= now:
+                self._drop(oldest[0])
+            if len(self._of_key[key_id]) >= MOST:
+                self._drop(self._of_key[key_id][0])
             self._sessions[hashed] = (key_id, now + LIFETIME)
+            self._of_key[key_id].append(hashed)
         return cookie
 
     def key_of(self, cookie: str) -> str:
-        """Give the id of a session's key; empty when the session is unknown or over."""
+        """Give the id of a session's key; empty when there is no such session, or it is over."""
         key_id, end = self._sessions.get(_hash(cookie), ("", 0.0))
         return key_id if self._clock() < end else ""
 
     def end(self, cookie: str) -> None:
+        """End a session, if there is one."""
         with self._lock:
-            self._sessions.pop(_hash(cookie), None)
+            self._drop(_hash(cookie))
+
+    def _drop(self, hashed: str) -> None:
+        key_id, _ = self._sessions.pop(hashed, ("", 0.0))
+        if not key_id:
+            return
+        self._of_key[key_id].remove(hashed)
+        if not self._of_key[key_id]:
+            del self._of_key[key_id]
 
 
 def _hash(cookie: str) -> str:

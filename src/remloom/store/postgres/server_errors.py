@@ -19,12 +19,11 @@ from ...errors import (
     unencodable,
 )
 
-# how the pool and a server without connections refuse; a refused connection has no error code
-_FULL = (
-    "couldn't get a connection",
-    "too many connections",
-    "too many clients",
-    "connection slots are reserved",
+# how a server without connections refuses; one that refuses a connection gives no error code
+_FULL = ("too many connections", "too many clients", "connection slots are reserved")
+_NO_CONNECTION = (
+    "{database}: no connection was free: {message}",
+    "raise pool_size, or the server's max_connections; or try again later",
 )
 # how a NUL character is refused: by the client, for a text, within JSON
 _NUL = ("NUL", "0x00", "\\u0000")
@@ -38,19 +37,14 @@ class _Rule(NamedTuple):
     error: type[RemloomError]
     message: str
     remedy: str
-    words: tuple[str, ...] = ("",)
+    words: tuple[str, ...] = ()  # none: whatever it says
 
 
 # The first that fits: most are kinds of `OperationalError`, so that comes late.
 _RULES = (
     _Rule((PoolClosed,), StoreClosedError, "the memory is closed", "open it again"),
-    _Rule(
-        (PoolTimeout, psycopg.OperationalError),
-        StoreBusyError,
-        "{database}: no connection was free: {message}",
-        "raise pool_size, or the server's max_connections; or try again later",
-        _FULL,
-    ),
+    _Rule((PoolTimeout,), StoreBusyError, *_NO_CONNECTION),
+    _Rule((psycopg.OperationalError,), StoreBusyError, *_NO_CONNECTION, _FULL),
     _Rule(
         (errors.LockNotAvailable,),
         StoreBusyError,
@@ -123,7 +117,8 @@ def error_of(error: BaseException, database: str) -> RemloomError:
     rule = next(
         rule
         for rule in _RULES
-        if isinstance(error, rule.kinds) and any(words in text for words in rule.words)
+        if isinstance(error, rule.kinds)
+        and (not rule.words or any(words in text for words in rule.words))
     )
     # Further lines are for who writes SQL: the position in it, and hints.
     message = text.strip().partition("\n")[0]

@@ -67,7 +67,7 @@ class PostgresStore:
         hnsw: dict[str, int] | None = None,
         tail: int = TAIL,
     ) -> None:
-        self.capabilities = Capabilities(name="postgres")
+        self.capabilities = Capabilities(name="postgres", erases=False)
         hnsw = hnsw or {}
         self._closed = False
         self._server = server = PostgresDatabase.at(url, pool_size, timeout).of(tenant)

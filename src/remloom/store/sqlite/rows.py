@@ -97,7 +97,7 @@ def not_expired(cursor: apsw.Cursor) -> str:
 
 
 def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[tuple[str, str]]:
-    """Fetch what these records were derived from. See `references.show_parents`."""
+    """Fetch what these records were derived from. See `record_ids.show_parents`."""
     rows: list[tuple[str, str]] = cursor.execute(SQL.parents_of_all, (json.dumps(ids),)).fetchall()
     return rows
 

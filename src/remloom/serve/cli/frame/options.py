@@ -144,7 +144,7 @@ class Time(_Times):
 
 
 class NameList(_Names):
-    """NameList with commas between them: "A,B"."""
+    """Names with commas between them: "A,B"."""
 
     name = "names"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
@@ -59,13 +58,13 @@ class SqliteGraph:
             return [self._edge(cursor, row) for row in rows.values()]
 
     def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
-        values = (json.dumps(list(dict.fromkeys(keys))),)
+        values = (msgspec.json.encode(list(dict.fromkeys(keys))).decode(),)
         rows: dict[Any, Any] = {}
         with self._database.snapshot() as cursor:
             for end in ends_of(direction):
                 sql = SQL.stored_edges_out if end == "out" else SQL.stored_edges_in
                 rows.update((row[:3], row) for row in cursor.execute(sql, values))
-        return [edge_of(*row[:3], row) for row in rows.values()]
+        return [edge_of(row[0], row[1], row[2], row) for row in rows.values()]
 
     def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         with self._cache.reading() as cursor:
@@ -111,7 +110,7 @@ class SqliteGraph:
         connecting = self._database.connections.open(_STREAM_CACHE, query_only=True)
         with closing(connecting) as connection, translate(self._database.path):
             for row in connection.execute(SQL.all_edges):
-                yield edge_of(*row[8:11], row)
+                yield edge_of(row[8], row[9], row[10], row)
 
     def edge_types(self) -> list[str]:
         with self._cache.reading() as cursor:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import apsw
+import msgspec
 
 from ....model import Record
 from ...batch import TokenVectorBatch, Vector, VectorBatch
@@ -56,7 +57,7 @@ class SqliteVectors(_Statements, StoredVectors):
         return vectors
 
     def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
-        rows = self._fetch(SQL.windows, ids=json.dumps(list(ids)))
+        rows = self._fetch(SQL.windows, ids=msgspec.json.encode(list(ids)).decode())
         # All are converted at once, and cut apart again: a float32 takes two float16.
         numbers = _as_float32(b"".join(row[3] for row in rows))
         vectors: dict[str, list[Vector]] = {}

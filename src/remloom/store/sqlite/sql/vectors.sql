@@ -19,7 +19,8 @@ ORDER BY r.doc LIMIT :limit;
 
 -- name: count_pending
 -- How many texts wait for their vectors, and how many are parked.
-SELECT (SELECT count(*) FROM pending WHERE parked = 0), (SELECT count(*) FROM pending WHERE parked = 1);
+SELECT waiting, (SELECT count(*) FROM pending) - waiting
+FROM (SELECT count(*) AS waiting FROM pending WHERE parked = 0);
 
 -- name: count_failure
 -- Counts a failed attempt, and parks the text after the last that is allowed.

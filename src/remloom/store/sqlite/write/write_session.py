@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 import apsw
+import msgspec
 from msgspec import Struct
 
 from ...batch import Preconditions, Vector, changed
@@ -111,11 +111,13 @@ def prune_tombstones(cursor: apsw.Cursor) -> None:
 def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
     """Raise GoneError or ChangedError if something is not as expected."""
     if ids := expected.ids:
-        rows = cursor.execute(SQL.update_times, (json.dumps(ids), now())).fetchall()
+        rows = cursor.execute(
+            SQL.update_times, (msgspec.json.encode(ids).decode(), now())
+        ).fetchall()
         expected.check_records(dict(rows))
     for triple, edge in expected.edges.items():
         row = cursor.execute(SQL.stored_edge, triple).fetchone()
-        if (edge_of(*row[:3], row) if row else None) != edge:
+        if (edge_of(row[0], row[1], row[2], row) if row else None) != edge:
             raise changed(f"the edge {' '.join(triple)!r}")
     for (namespace, key), version in expected.entries.items():
         stored = cursor.execute(SQL.entry_version, (namespace, key)).get or 0
