@@ -2,7 +2,7 @@
 
 import { get, onSignedOut, post, remove } from "./lib/api.js";
 import { Dialog, Failure, Field } from "./lib/parts.js";
-import { addressOf, go, hrefOf, html, render, useAction, useEffect, useRef, useState } from "./lib/view.js";
+import { addressOf, go, hrefOf, html, render, useAction, useEffect, useLayoutEffect, useRef, useState } from "./lib/view.js";
 
 // by group: the address of each page, its name, and the key that follows "g"
 const PAGES = [
@@ -126,7 +126,8 @@ function toMain(event) {
 const OFF = "remloom-shortcuts-off";
 
 function useShortcuts(help) {
-  useEffect(() => {
+  // before the first frame: nothing that is pressed by whoever sees the page is lost
+  useLayoutEffect(() => {
     let isGoing = false;
     const pressed = (event) => {
       const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");

@@ -1,8 +1,8 @@
 // What every page is made with: templates, hooks, the address, and how values are written.
 
-import { html, render, useCallback, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { html, render, useCallback, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 
-export { html, render, useCallback, useEffect, useRef, useState };
+export { html, render, useCallback, useEffect, useLayoutEffect, useRef, useState };
 
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
