@@ -53,7 +53,12 @@ def run(suite: Suite, folder: Path) -> Outcomes:
         options = [*_OPTIONS, f"--header=Authorization: Bearer {key}", "--report=junit"]
         options += [f"--report-junit-path={report}", f"{url}/openapi.json"]
         done = subprocess.run(
-            [*command, *options], cwd=name, capture_output=True, text=True, timeout=_SECONDS
+            [*command, *options],
+            cwd=name,
+            env=os.environ | {"PYTHONPATH": str(_CHECKS.parent)},  # of its hooks
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
         )
         if not report.exists():
             raise SystemExit(f"schemathesis did not run:\n{done.stdout[-5_000:]}\n{done.stderr}")
