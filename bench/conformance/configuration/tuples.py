@@ -1,5 +1,5 @@
-"""A hook of schemathesis, which rewrites `prefixItems` to the lists of older drafts: its own validator
-of responses rejects those. It gets tuples without them, and checks their lengths alone."""
+"""A hook of schemathesis, which rewrites `prefixItems` to the lists of older drafts: its own
+validator of responses rejects those. It gets tuples without them, and checks only their lengths."""
 
 from __future__ import annotations
 
