@@ -3,8 +3,8 @@ them.
 
 A list of `{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id", "text",
 "blip_caption"?}], "session_1_date_time": "10:05 am on 3 March, 2024", …}, "qa": [{"question",
-"category", "evidence": [dia_id]}]}`. Category 5 is of questions that have no answer; their
-evidence, if any, is what they were twisted from.
+"category", "evidence": [dia_id], "newest"?: [dia_id], "amends"?: [dia_id]}]}`. Category 5 is of
+questions that have no answer; their evidence, if any, is what they were twisted from.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class Question:
     text: str
     category: int | str
     gold: frozenset[str]  # ids of the turns that answer
+    newest: frozenset[str] = frozenset()  # those that say what holds now
+    amends: frozenset[str] = frozenset()  # what they amend
 
 
 @dataclass
@@ -62,7 +64,11 @@ def _conversation(given: dict[str, Any]) -> Conversation:
             )
     known = {message.id for message in messages}
     questions = [
-        Question(one["question"], one["category"], _gold(one.get("evidence"), known))
+        Question(
+            one["question"],
+            one["category"],
+            *(_gold(one.get(name), known) for name in ("evidence", "newest", "amends")),
+        )
         for one in given["qa"]
     ]
     return Conversation(given["sample_id"], messages, questions)
