@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from remloom import Message
-
-from .form import Conversation, Question
+from remloom.bench.locomo import Conversation, Question
 
 __all__ = ["HALVES", "KINDS", "conversations"]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from remloom import Message
-from remloom.text.dates import parse
+from ..model import Message
+from ..text.dates import parse
 
 __all__ = ["Conversation", "Question", "load"]
 

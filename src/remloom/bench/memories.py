@@ -1,0 +1,192 @@
+"""The memories that can be measured by a name alone.
+
+Each is made in an empty folder, for the documents of one user, and keeps there what it keeps. Those
+that search by vectors get them from the embedder that the settings name, so that none has a better
+one than another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..embed import Embedder
+from ..embed import load as load_embedder
+from ..errors import EmbedderError
+from ..memory import Memory
+from ..model import Message
+from ..settings import DEFAULT_EMBEDDER, Settings
+from ..store.indexes.bm25 import TermIndex
+from ..text.dates import parse
+from .data import Document
+
+
+class Found(NamedTuple):
+    """A document, or a part of one, as a memory returned it; with the id "" it is of none."""
+
+    id: str
+    text: str
+
+
+class Remloom:
+    """`Memory.recall` as it is set up: it abstains, and finds by meaning unless `embedder` is
+    "none"."""
+
+    def __init__(self, folder: str) -> None:
+        self._memory = Memory.open(folder)
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        said: list[Message] = []
+        for one in documents:
+            at = parse(one.timestamp)
+            match one.messages:
+                case [message]:
+                    speaker = message.get("name") or message["role"]
+                    text = message["content"]
+                    said.append(Message(id=one.id, speaker=speaker, text=text, at=at))
+                case _:
+                    self._memory.read_text(one.content, uri=one.id, at=at, wait=False)
+        if said:
+            self._memory.read_chat(said, uri="chat", wait=False)
+        self._memory.embed_pending()
+
+    def retrieve(self, query: str, k: int, query_timestamp: str | None) -> list[Found]:
+        now = parse(query_timestamp) or datetime.now(UTC)
+        found = self._memory.recall(query, limit=k, now=now, neighbours=0)
+        # a moment is of many documents, and has no id of one
+        return [
+            Found(id, hit.content or hit.name)
+            for hit in found.hits
+            for id in hit.message_ids or (hit.uri,)
+        ]
+
+    def close(self) -> None:
+        self._memory.close()
+
+
+class Bm25:
+    """Words alone, stemmed."""
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+        self._index = TermIndex()
+        numbers = list(range(1, len(documents) + 1))  # ids begin at 1
+        self._index.add(numbers, [one.content for one in documents])
+
+    def retrieve(self, query: str, k: int) -> list[str]:
+        return [self._documents[at - 1].id for at, _ in self._index.search(query, limit=k)]
+
+
+class Chroma:
+    """A collection in a `PersistentClient`, nearest by cosine."""
+
+    def __init__(self, folder: str) -> None:
+        import chromadb
+
+        quiet = chromadb.Settings(anonymized_telemetry=False)
+        self._embedder = _embedder()
+        self._collection = chromadb.PersistentClient(folder, quiet).create_collection(
+            "bench", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+        )
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        for start in range(0, len(documents), 1000):
+            some = documents[start : start + 1000]
+            texts = [one.content for one in some]
+            vectors: Any = self._embedder.embed_documents(texts)
+            ids = [one.id for one in some]
+            self._collection.add(ids=ids, embeddings=vectors, documents=texts)
+
+    def retrieve(self, query: str, k: int) -> list[str]:
+        vector: Any = self._embedder.embed_query(query)
+        return self._collection.query(query_embeddings=[vector], n_results=k)["ids"][0]
+
+
+class LangGraph:
+    """`InMemoryStore` with an index. `SqliteStore` searches exactly, too: it finds the same."""
+
+    def __init__(self) -> None:
+        from langgraph.store.memory import InMemoryStore
+
+        embedder = _embedder()
+
+        def embed(texts: Sequence[str]) -> list[list[float]]:
+            return embedder.embed_documents(texts).tolist()  # type: ignore[no-any-return]
+
+        index: Any = {"dims": embedder.dims, "embed": embed, "fields": ["text"]}
+        self._store = InMemoryStore(index=index)
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        from langgraph.store.base import PutOp
+
+        self._store.batch([PutOp(("bench",), one.id, {"text": one.content}) for one in documents])
+
+    def retrieve(self, query: str, k: int) -> list[str]:
+        return [item.key for item in self._store.search(("bench",), query=query, limit=k)]
+
+
+class Mem0:
+    """Texts kept as they are (`infer=False`): what its language model would make of them is another
+    thing to measure."""
+
+    def __init__(self, folder: str) -> None:
+        os.environ["MEM0_DIR"], os.environ["MEM0_TELEMETRY"] = folder, "False"
+        from langchain_core.embeddings import Embeddings
+        from mem0 import Memory as Mem0Memory
+
+        embedder = _embedder()
+
+        class Ours(Embeddings):
+            def embed_documents(self, texts: list[str]) -> list[list[float]]:
+                return embedder.embed_documents(texts).tolist()  # type: ignore[no-any-return]
+
+            def embed_query(self, text: str) -> list[float]:
+                return embedder.embed_query(text).tolist()  # type: ignore[no-any-return]
+
+        store = {"path": str(Path(folder, "qdrant")), "embedding_model_dims": embedder.dims}
+        self._memory = Mem0Memory.from_config(
+            {
+                "embedder": {"provider": "langchain", "config": {"model": Ours()}},
+                "vector_store": {"provider": "qdrant", "config": {**store, "on_disk": True}},
+                # made, and never called
+                "llm": {"provider": "openai", "config": {"api_key": "none"}},
+                "history_db_path": str(Path(folder, "history.db")),
+            }
+        )
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        for one in documents:
+            self._memory.add(
+                [{"role": "user", "content": one.content}],
+                user_id="bench",
+                metadata={"document": one.id},
+                infer=False,
+            )
+
+    def retrieve(self, query: str, k: int) -> list[Found]:
+        found = self._memory.search(query, filters={"user_id": "bench"}, top_k=k)
+        return [Found(one["metadata"]["document"], one["memory"]) for one in found["results"]]
+
+
+def _embedder() -> Embedder:
+    settings = Settings.load()
+    embedder = load_embedder(settings.embedder or DEFAULT_EMBEDDER, settings)
+    if embedder is None:
+        raise EmbedderError(
+            "this memory searches by vectors, and the embedder is none",
+            remedy="set REMLOOM_EMBEDDER=minilm",
+        )
+    return embedder
+
+
+# by name: the class, and the package that it needs
+MEMORIES: dict[str, tuple[type, str]] = {
+    "remloom": (Remloom, ""),
+    "bm25": (Bm25, ""),
+    "chroma": (Chroma, "chromadb"),
+    "langgraph": (LangGraph, "langgraph-checkpoint"),
+    "mem0": (Mem0, "mem0ai langchain-core"),
+}
