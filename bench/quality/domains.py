@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from remloom import Memory, Resource
-from remloom.bench.locomo import Conversation, Question
+from remloom.bench.locomo import LocomoChat as Conversation
+from remloom.bench.locomo import LocomoQuestion as Question
 from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.predicates import Query
 from remloom.retrieve import Recaller

@@ -3,10 +3,10 @@ model.
 
     python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--page] [--without-late]
 
-Reads `../shared/bench/locomo` by default; any file of that JSON form (see `remloom.bench.locomo`) will
-do. Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare
-embedder in the same run, and how well it abstains from the questions that have no answer (category
-5). `--ablate` leaves out each part in turn; `--page` writes the tables into docs/recall-quality.md.
+Reads `../shared/bench/locomo` by default; any file of that JSON form (see `remloom.bench.locomo`)
+will do. Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare embedder in
+the same run, and how well it abstains from the questions that have no answer (category 5).
+`--ablate` leaves out each part in turn; `--page` writes the tables into docs/recall-quality.md.
 `bench.quality.heldout` chooses the options on some conversations and reports on the others.
 """
 
@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from remloom import Memory
-from remloom.bench.locomo import Question, load
+from remloom.bench.locomo import LocomoQuestion as Question
+from remloom.bench.locomo import load
 from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.prompt_context import count_tokens

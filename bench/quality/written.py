@@ -25,7 +25,9 @@ from remloom.retrieve.options import for_context
 
 from .cached import CachedEmbedder, CachedTokens
 from .domains import Reading
-from .form import Conversation, Question, load
+from remloom.bench.locomo import LocomoChat as Conversation
+from remloom.bench.locomo import LocomoQuestion as Question
+from remloom.bench.locomo import load
 from .locomo import Opened
 from .tables import put_into_page
 

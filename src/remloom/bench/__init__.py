@@ -1,6 +1,14 @@
 """Measures whether memories find the evidence: `remloom bench`. No language model is called."""
 
-from .compare import Comparison, MemoryResult, compare
-from .data import Dataset, Document, Question, load
+from .compare import BenchResult, MemoryResult, compare
+from .data import BenchDocument, BenchQuestion, Dataset, load
 
-__all__ = ["Comparison", "Dataset", "Document", "MemoryResult", "Question", "compare", "load"]
+__all__ = [
+    "BenchDocument",
+    "BenchQuestion",
+    "BenchResult",
+    "Dataset",
+    "MemoryResult",
+    "compare",
+    "load",
+]

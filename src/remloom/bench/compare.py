@@ -3,71 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from msgspec import Struct
 
-from .data import Dataset, Question
-from .process import Answer, MemoryFailedError, MemoryProcess, command_of
-from .scores import Group, QuestionScore, differences, group, groups, score
+from .data import Dataset
+from .process import MemoryFailedError, MemoryProcess, command_of
+from .scores import MemoryAnswer, differences, means, score
+from .worker import items_of
 
-
-class Unanswered(Struct, frozen=True):
-    """How often nothing was returned.
-
-    Attributes:
-        questions: that have no answer.
-        nothing: the share of them to which nothing was returned.
-        nothing_of_others: the share of the questions with an answer to which nothing was.
-    """
-
-    questions: int
-    nothing: float
-    nothing_of_others: float
-
-
-class Spent(Struct, frozen=True):
-    """Of one question, in seconds: the median, and what 95 of 100 stay below."""
-
-    p50: float
-    p95: float
+INGEST_FACTOR = 30  # times the deadline of an answer is that of taking a user's documents
 
 
 class MemoryResult(Struct):
-    """What was measured of a memory.
+    """What was measured of a memory; where it failed, only its `problems`.
 
     Attributes:
-        overall: None: it failed, for the reason in `problems`, and nothing more is known.
-        kinds: by kind of question.
-        evidence: by number of pieces of evidence: "1", "2", "3+".
+        overall, kinds, evidence: shares by measure, and `questions`: of all, by kind of question,
+            by pieces of evidence ("1", "2", "3+").
         differences: by measure, the difference to the first memory and its 95 % interval.
-        unanswered: None: there are no such questions, or it never returns nothing.
-        cpu: None: a command does not tell.
+        nothing: the share of questions to which nothing was returned, of those without an answer
+            and of the others; None: it always returns something.
+        seconds, cpu: p50 and p95 of a question; a command tells no `cpu`.
         ingest_seconds: for the documents of all users.
         bytes: on disk; None: it keeps nothing in its folder.
-        problems: what went wrong, in words.
     """
 
     memory: str
-    overall: Group | None = None
-    kinds: dict[str, Group] = {}
-    evidence: dict[str, Group] = {}
+    problems: list[str] = []
+    overall: dict[str, float] = {}
+    kinds: dict[str, dict[str, float]] = {}
+    evidence: dict[str, dict[str, float]] = {}
     differences: dict[str, tuple[float, float, float]] = {}
-    unanswered: Unanswered | None = None
-    seconds: Spent | None = None
-    cpu: Spent | None = None
+    nothing: tuple[float, float] | None = None
+    seconds: tuple[float, float] | None = None
+    cpu: tuple[float, float] | None = None
     ingest_seconds: float = 0.0
     bytes: int | None = None
-    problems: list[str] = []
 
 
-class Comparison(Struct):
+class BenchResult(Struct):
     """Memories on one set of questions.
 
     Attributes:
         left_out: questions whose evidence is of no document.
-        k: ids asked for.
+        k: documents asked for.
         budget: tokens of the measure "budget".
     """
 
@@ -88,11 +71,11 @@ def compare(
     dataset: Dataset,
     memories: Sequence[str],
     *,
-    k: int = 20,
+    k: int = 50,
     budget: int = 2000,
     deadline: float = 60.0,
     progress: Callable[[int, int], None] | None = None,
-) -> Comparison:
+) -> BenchResult:
     """Measure memories; one that fails leaves the others as they are.
 
     Args:
@@ -108,118 +91,106 @@ def compare(
     """
     for memory in memories:
         command_of(memory)  # a misspelt name is told before the first is measured
-    total = len(memories) * len(dataset.questions)
     results: list[MemoryResult] = []
-    first: list[QuestionScore] = []
+    all_scores: list[list[list[float]]] = []
+    asked = len(dataset.questions)
     for number, memory in enumerate(memories):
-
-        def advance(done: int, before: int = number * len(dataset.questions)) -> None:
-            if progress is not None:
-                progress(before + done, total)
-
-        advance(0)
-        asked = _Asked(memory)
-        asked.ask_all(dataset, k, deadline, advance)
-        result, scores = asked.result(dataset, budget)
-        if number and scores and first:
-            result.differences = differences(scores, first)
-        first = first if number else scores
+        result = MemoryResult(memory)
+        answers: list[MemoryAnswer] = []
+        try:
+            for answer in _answers(result, dataset, k, deadline):
+                answers.append(answer)
+                if progress is not None:
+                    progress(number * asked + len(answers), len(memories) * asked)
+            all_scores.append(_measure(result, answers, dataset, budget))
+            if number and all_scores[0]:
+                result.differences = differences(all_scores[-1], all_scores[0])
+        except MemoryFailedError as error:
+            where = f"after {len(answers):,} of {asked:,} questions"
+            result = MemoryResult(memory, problems=[f"{error} ({where})"])
+            all_scores.append([])
         results.append(result)
     documents = sum(map(len, dataset.documents.values()))
-    questions, left_out = len(dataset.questions), dataset.left_out
-    return Comparison(dataset.name, documents, questions, left_out, k, budget, results)
+    return BenchResult(dataset.name, documents, asked, dataset.left_out, k, budget, results)
 
 
-class _Asked:
-    """A memory, and its answers in the order of the questions by user."""
+def _answers(
+    result: MemoryResult, dataset: Dataset, k: int, deadline: float
+) -> Iterator[MemoryAnswer]:
+    """Ask all questions, those of each user of a process with that user's documents."""
+    for user, documents in dataset.documents.items():
+        questions = [one for one in dataset.questions if one.user_id == user]
+        if not questions:
+            continue
+        with TemporaryDirectory(prefix="remloom-bench-") as folder:
+            kept = Path(folder, "kept")
+            kept.mkdir()
+            process = MemoryProcess(result.memory, Path(folder, "stderr"))
+            try:
+                given = {"op": "ingest", "user_id": user, "folder": kept, "documents": documents}
+                done = process.ask(given, INGEST_FACTOR * deadline)
+                if "error" in done:
+                    raise MemoryFailedError(f"could not take the documents: {done['error']}")
+                result.ingest_seconds += done["seconds"]
+                for one in questions:
+                    asked = {"op": "retrieve", "query": one.text, "k": k, "user_id": user}
+                    done = process.ask({**asked, "query_timestamp": one.asked_at}, deadline)
+                    error, items = done.get("error", ""), []
+                    try:
+                        items = [] if error else list(items_of(done["results"]))
+                    except (KeyError, TypeError) as problem:
+                        error = f"an answer without results: {problem}"
+                    found = [(item["id"], item["text"]) for item in items]
+                    yield MemoryAnswer(one, found, done["seconds"], done.get("cpu"), str(error))
+            finally:
+                process.close()
+            size = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
+            result.bytes = (result.bytes or 0) + size or None
 
-    def __init__(self, memory: str) -> None:
-        self._memory = memory
-        self._answers: list[tuple[Question, Answer]] = []
-        self._ingest_seconds = 0.0
-        self._bytes: int | None = None
-        self._failure = ""
 
-    def ask_all(
-        self, dataset: Dataset, k: int, deadline: float, advance: Callable[[int], None]
-    ) -> None:
-        process = MemoryProcess(self._memory, deadline=deadline)
-        try:
-            for user, documents in dataset.documents.items():
-                if questions := dataset.of(user):
-                    self._ingest_seconds += process.ingest(user, documents)
-                for question in questions:
-                    self._answers.append((question, process.retrieve(question, k)))
-                    advance(len(self._answers))
-        except MemoryFailedError as error:
-            done = len(self._answers)
-            self._failure = f"{error} (after {done:,} of {len(dataset.questions):,} questions)"
-        finally:
-            self._bytes = process.close()
-
-    def result(self, dataset: Dataset, budget: int) -> tuple[MemoryResult, list[QuestionScore]]:
-        if self._failure:
-            return MemoryResult(self._memory, problems=[self._failure]), []
-        texts = {
-            user: {one.id: one.content for one in documents}
-            for user, documents in dataset.documents.items()
-        }
-        scores = [
-            score(question, answer, texts[question.user_id], budget)
-            for question, answer in self._answers
-            if question.gold
+def _measure(
+    result: MemoryResult, answers: Sequence[MemoryAnswer], dataset: Dataset, budget: int
+) -> list[list[float]]:
+    """Fill in what the answers tell; gives the scores of those to questions that have an answer."""
+    texts = {
+        user: {one.id: one.content for one in documents}
+        for user, documents in dataset.documents.items()
+    }
+    answered = [one for one in answers if one.question.gold]
+    scores = [score(one, texts[one.question.user_id], budget) for one in answered]
+    result.overall = means(scores)
+    for groups, names in (
+        (result.kinds, [one.question.kind for one in answered]),
+        (result.evidence, [one.pieces for one in answered]),
+    ):
+        for name in sorted(set(names)):
+            pairs = zip(scores, names, strict=True)
+            groups[name] = means([values for values, own in pairs if own == name])
+    empty = {
+        has_answer: [
+            # an error is no abstention
+            not one.found and not one.error
+            for one in answers
+            if bool(one.question.gold) is has_answer
         ]
-        cpu = [answer.cpu for _, answer in self._answers if answer.cpu is not None]
-        result = MemoryResult(
-            self._memory,
-            overall=group(scores),
-            kinds=groups(scores, lambda one: one.kind),
-            evidence=groups(scores, lambda one: one.pieces),
-            unanswered=self._unanswered(),
-            seconds=_spent([answer.seconds for _, answer in self._answers]),
-            cpu=_spent(cpu) if cpu else None,
-            ingest_seconds=self._ingest_seconds,
-            bytes=self._bytes,
-            problems=self._problems(texts),
-        )
-        return result, scores
-
-    def _unanswered(self) -> Unanswered | None:
-        # an error is no abstention
-        nothing = {
-            has_answer: [
-                not answer.found and not answer.error
-                for question, answer in self._answers
-                if bool(question.gold) is has_answer
-            ]
-            for has_answer in (True, False)
-        }
-        if not nothing[False] or not any(nothing[True] + nothing[False]):
-            return None
-        shares = [float(np.mean(nothing[has_answer])) for has_answer in (False, True)]
-        return Unanswered(len(nothing[False]), *shares)
-
-    def _problems(self, texts: dict[str, dict[str, str]]) -> list[str]:
-        problems = []
-        errors = Counter(answer.error for _, answer in self._answers if answer.error)
-        if errors:
-            [(most, _)] = errors.most_common(1)
-            problems.append(
-                f"failed at {errors.total():,} of {len(self._answers):,} questions: {most}"
-            )
-        unknown = [
-            id
-            for question, answer in self._answers
-            for id, _ in answer.found
-            if id and id not in texts[question.user_id]
-        ]
-        if unknown:
-            problems.append(
-                f"returned {len(unknown):,} ids that none of the user's documents has, "
-                f"such as {unknown[0]!r}"
-            )
-        return problems
+        for has_answer in (False, True)
+    }
+    if empty[False] and any(empty[False] + empty[True]):
+        result.nothing = (float(np.mean(empty[False])), float(np.mean(empty[True])))
+    result.seconds = _spread([one.seconds for one in answers])
+    cpu = [one.cpu for one in answers if one.cpu is not None]
+    result.cpu = _spread(cpu) if cpu else None
+    errors = Counter(one.error for one in answers if one.error)
+    for error, _ in errors.most_common(1):
+        count = f"{errors.total():,} of {len(answers):,} questions"
+        result.problems.append(f"failed at {count}: {error}")
+    returned = ((one.question.user_id, id) for one in answers for id, _ in one.found)
+    if unknown := [id for user, id in returned if id and id not in texts[user]]:
+        such = f"such as {unknown[0]!r}"
+        result.problems.append(f"returned {len(unknown):,} ids of no document of the user, {such}")
+    return scores
 
 
-def _spent(seconds: Sequence[float]) -> Spent:
-    return Spent(*np.percentile(seconds, (50, 95)).tolist())
+def _spread(seconds: Sequence[float]) -> tuple[float, float]:
+    p50, p95 = np.percentile(seconds, (50, 95)).tolist()
+    return p50, p95

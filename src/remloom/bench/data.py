@@ -2,7 +2,7 @@
 
 Two forms are read. LoCoMo's: see `locomo`; each turn is a document. The open harness's
 (agent-memory-benchmark): an object with `documents` and `queries`, or a folder with a file of each,
-`.json` or `.jsonl`; fields as of `Document`, and `query`, `gold_ids`, `gold_answers`, `user_id`,
+`.json` or `.jsonl`; fields as of `BenchDocument`, and `query`, `gold_ids`, `gold_answers`, `user_id`,
 `meta`.
 """
 
@@ -19,12 +19,12 @@ from ..errors import InvalidInputError
 from . import locomo
 
 SAMPLE = Path(__file__).with_name("studio.json")
-_KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+_KINDS: dict[int | str, str] = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 _ADVERSARIAL = 5
 _FORMS = "give LoCoMo's JSON, or an object with documents and queries: see docs/bench.md"
 
 
-class Document(Struct, kw_only=True):
+class BenchDocument(Struct, kw_only=True):
     """What a memory is given; the names are those of the open harness.
 
     Attributes:
@@ -42,7 +42,7 @@ class Document(Struct, kw_only=True):
     context: str | None = None
 
 
-class Question(Struct, kw_only=True):
+class BenchQuestion(Struct, kw_only=True):
     """A question of one user, and the ids of the documents that hold the evidence; none: it has no
     answer."""
 
@@ -61,12 +61,9 @@ class Dataset(Struct, kw_only=True):
     """
 
     name: str
-    documents: dict[str, list[Document]]
-    questions: list[Question]
+    documents: dict[str, list[BenchDocument]]
+    questions: list[BenchQuestion]
     left_out: int = 0
-
-    def of(self, user: str) -> list[Question]:
-        return [question for question in self.questions if question.user_id == user]
 
 
 class _Query(Struct, kw_only=True):
@@ -86,10 +83,7 @@ def load(place: Path) -> Dataset:
         OSError: it cannot be read.
     """
     whole = _whole(place)
-    if whole is None:
-        dataset = _of_conversations(place)
-    else:
-        dataset = _of_harness(place.stem, whole)
+    dataset = _of_conversations(place) if whole is None else _of_harness(place.stem, whole)
     if not any(question.gold for question in dataset.questions):
         raise InvalidInputError(
             f"{place}: no question says by ids which documents hold its evidence",
@@ -124,11 +118,11 @@ def _read(file: Path) -> Any:
 
 def _of_harness(name: str, whole: dict[str, Any]) -> Dataset:
     try:
-        documents = msgspec.convert(whole["documents"], list[Document])
+        documents = msgspec.convert(whole["documents"], list[BenchDocument])
         queries = msgspec.convert(whole["queries"], list[_Query])
     except msgspec.ValidationError as error:
         raise InvalidInputError(f"{name}: {error}", remedy=_FORMS) from error
-    by_user: dict[str, list[Document]] = {}
+    by_user: dict[str, list[BenchDocument]] = {}
     for document in documents:
         by_user.setdefault(document.user_id or "", []).append(document)
     known = {user: {one.id for one in some} for user, some in by_user.items()}
@@ -143,7 +137,7 @@ def _of_harness(name: str, whole: dict[str, Any]) -> Dataset:
         kind = query.meta.get("category") or query.meta.get("question_type") or ""
         at = query.meta.get("query_timestamp")
         dataset.questions.append(
-            Question(text=query.query, gold=gold, user_id=user, kind=str(kind), asked_at=at)
+            BenchQuestion(text=query.query, gold=gold, user_id=user, kind=str(kind), asked_at=at)
         )
     return dataset
 
@@ -157,7 +151,7 @@ def _of_conversations(place: Path) -> Dataset:
     for one in conversations:
         # turns are numbered alike in every conversation
         dataset.documents[one.id] = [
-            Document(
+            BenchDocument(
                 id=f"{one.id}:{said.id}",
                 content=f"{said.speaker}: {said.text}",
                 user_id=one.id,
@@ -174,14 +168,14 @@ def _of_conversations(place: Path) -> Dataset:
     return dataset
 
 
-def _questions(one: locomo.Conversation, at: str | None) -> Iterable[Question]:
+def _questions(one: locomo.LocomoChat, at: str | None) -> Iterable[BenchQuestion]:
     for asked in one.questions:
         twisted = asked.category == _ADVERSARIAL
         if twisted or asked.gold:
-            yield Question(
+            yield BenchQuestion(
                 text=asked.text,
                 gold=frozenset() if twisted else frozenset(f"{one.id}:{id}" for id in asked.gold),
                 user_id=one.id,
-                kind=_KINDS.get(asked.category, str(asked.category)),  # type: ignore[call-overload]
+                kind=_KINDS.get(asked.category, str(asked.category)),
                 asked_at=at,
             )

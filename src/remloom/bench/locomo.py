@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from ..model import Message
 from ..text.dates import parse
 
-__all__ = ["Conversation", "Question", "load"]
+__all__ = ["LocomoChat", "LocomoQuestion", "load"]
 
 _SESSION = re.compile(r"session_(\d+)")
 # some of LoCoMo's evidence is malformed: "D8:6; D9:17", "D:11:26", "D30:05"
@@ -27,7 +27,7 @@ _TURN = re.compile(r"D:?(\d+):(\d+)")
 
 
 @dataclass
-class Question:
+class LocomoQuestion:
     text: str
     category: int | str
     gold: frozenset[str]  # ids of the turns that answer
@@ -36,13 +36,13 @@ class Question:
 
 
 @dataclass
-class Conversation:
+class LocomoChat:
     id: str
     messages: list[Message]
-    questions: list[Question]
+    questions: list[LocomoQuestion]
 
 
-def load(place: Path) -> list[Conversation]:
+def load(place: Path) -> list[LocomoChat]:
     """The conversations of a file, or of every `.json` file of a folder."""
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     return [
@@ -50,7 +50,7 @@ def load(place: Path) -> list[Conversation]:
     ]
 
 
-def _conversation(given: dict[str, Any]) -> Conversation:
+def _conversation(given: dict[str, Any]) -> LocomoChat:
     said = given["conversation"]
     numbers = sorted(int(found[1]) for name in said if (found := _SESSION.fullmatch(name)))
     messages = []
@@ -64,17 +64,17 @@ def _conversation(given: dict[str, Any]) -> Conversation:
             )
     known = {message.id for message in messages}
     questions = [
-        Question(
+        LocomoQuestion(
             one["question"],
             one["category"],
             *(_gold(one.get(name), known) for name in ("evidence", "newest", "amends")),
         )
         for one in given["qa"]
     ]
-    return Conversation(given["sample_id"], messages, questions)
+    return LocomoChat(given["sample_id"], messages, questions)
 
 
-def _gold(evidence: Iterable[str] | None, known: set[str | None]) -> frozenset[str]:
+def _gold(evidence: Iterable[str] | None, known: Collection[str | None]) -> frozenset[str]:
     named = (
         f"D{int(found[1])}:{int(found[2])}"
         for one in evidence or ()

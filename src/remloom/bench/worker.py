@@ -1,7 +1,7 @@
 """The process in which a memory runs, if it is a class: python -m remloom.bench.worker NAME.
 
-It speaks the protocol of commands, JSON lines on stdin and stdout (see `process`), and measures
-each call itself. What the memory prints goes to stderr.
+It speaks the protocol of commands (see `process`), and measures each call itself. What the memory
+prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from .data import Document
+from .data import BenchDocument
 
 _IDS, _TEXTS = ("source_ids", "id"), ("content", "text", "memory")
 
@@ -26,113 +26,82 @@ def main() -> None:
     # the memory may print: the answers have a descriptor of their own
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    worker = Worker(sys.argv[1])
+    memory: Any = None
     for line in sys.stdin.buffer:
-        answer = worker.answer(msgspec.json.decode(line))
-        answers.write(msgspec.json.encode(answer, enc_hook=str) + b"\n")
-        answers.flush()
-    worker.close()
-
-
-class Worker:
-    """The memory of one user at a time, made when its documents come."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._memory: Any = None
-
-    def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Do what is asked; an error of the memory is an answer, too."""
-        operation = asked.pop("op")
+        asked = msgspec.json.decode(line)
         started, cpu = time.perf_counter(), time.process_time()
         try:
-            done = self._ingest(**asked) if operation == "ingest" else self._retrieve(**asked)
+            if asked.pop("op") == "ingest":
+                memory = _made(sys.argv[1], **asked)
+                answer: dict[str, Any] = {}
+            else:
+                answer = {"results": list(items_of(call_with(memory.retrieve, **asked)))}
+            spent = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
+            answer |= spent
         except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}"}
-        spent = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
-        return {**done, **spent}
-
-    def _ingest(
-        self, documents: list[dict[str, Any]], user_id: str, folder: str
-    ) -> dict[str, Any]:
-        self.close()
-        self._memory = call_with(class_of(self._name), folder=folder)
-        # hooks of the open harness
-        for hook in ("initialize", "prepare"):
-            if hasattr(self._memory, hook):
-                one = {"store_dir": Path(folder), "unit_ids": {user_id}, "reset": True}
-                call_with(getattr(self._memory, hook), **one)
-        self._memory.ingest(msgspec.convert(documents, list[Document]))
-        return {}
-
-    def _retrieve(self, query: str, **options: Any) -> dict[str, Any]:
-        found = call_with(self._memory.retrieve, query, **options)
-        # the open harness returns its documents, and what they were made of
-        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], list):
-            found = found[0]
-        return {"results": [item for one in found or () for item in items_of(one)]}
-
-    def close(self) -> None:
-        for hook in ("cleanup", "close"):
-            if hasattr(self._memory, hook):
-                getattr(self._memory, hook)()
-                return
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(msgspec.json.encode(answer, enc_hook=str) + b"\n")
+        answers.flush()
+    for hook in ("close", "cleanup"):
+        if hasattr(memory, hook):
+            getattr(memory, hook)()
 
 
-def class_of(name: str) -> Callable[..., Any]:
-    """Find the class of a name, or of "package.module:Class".
-
-    Raises:
-        ImportError, AttributeError: there is none; a known memory names the package it needs.
-    """
-    if ":" in name:
-        module, _, attribute = name.partition(":")
-        return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
-    from .memories import MEMORIES
-
-    kind, package = MEMORIES[name]
-
-    def make(folder: str) -> Any:
-        try:
-            return call_with(kind, folder=folder)
-        except ModuleNotFoundError as error:
-            raise ImportError(f"{name} is not installed: pip install {package}") from error
-
-    return make
+def _made(name: str, documents: list[dict[str, Any]], user_id: str, folder: str) -> Any:
+    """Make a memory, and give it the documents."""
+    memory = call_with(_class_of(name), folder=folder)
+    for hook in ("initialize", "prepare"):  # of the open harness
+        if hasattr(memory, hook):
+            settings = {"store_dir": Path(folder), "unit_ids": {user_id}, "reset": True}
+            call_with(getattr(memory, hook), **settings)
+    memory.ingest(msgspec.convert(documents, list[BenchDocument]))
+    return memory
 
 
-def call_with(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Call a function with those options that it takes."""
+def _class_of(name: str) -> Callable[..., Any]:
+    if ":" not in name:
+        from .memories import MEMORIES
+
+        return MEMORIES[name]
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
+
+
+def call_with(function: Callable[..., Any], **options: Any) -> Any:
+    """Call a function with those options that it takes; what it calls otherwise is the first."""
     taken = inspect.signature(function).parameters
-    if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
-        options = {name: value for name, value in options.items() if name in taken}
-    return function(*values, **options)
+    if any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        return function(**options)
+    first = [options.pop("query")] if "query" in options else []
+    return function(*first, **{name: options[name] for name in taken if name in options})
 
 
 def items_of(found: Any) -> Iterator[dict[str, Any]]:
-    """Give what was returned as ids with their text: an id alone, an object or a dictionary.
+    """Give what was returned as ids with their text.
 
-    What has a text and no id, such as a summary, is of no document: its id is "".
+    Each is an id, an object or a dictionary. What has a text and no id, such as a summary, is of no
+    document: its id is "". The open harness returns a pair, of which this is the first.
     """
-    if isinstance(found, str | int):
-        yield {"id": str(found), "text": None}
-        return
-    ids, text = _first(found, _IDS), _first(found, _TEXTS)
-    if ids is None and text is None:
-        raise TypeError(f"retrieve returned {found!r:.100}, which has neither id nor text")
-    # several sources of one text: it is read once
-    for id in ids if isinstance(ids, list | tuple) else [ids]:
-        yield {"id": "" if id is None else str(id), "text": text}
-        text = ""
+    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], list):
+        found = found[0]
+    for one in found or ():
+        if isinstance(one, str | int):
+            yield {"id": str(one), "text": None}
+            continue
+        ids, text = _first(one, _IDS), _first(one, _TEXTS)
+        if ids is None and text is None:
+            raise TypeError(f"retrieve returned {one!r:.100}, which has neither id nor text")
+        # several sources of one text: it is read once
+        for id in ids if isinstance(ids, list | tuple) else [ids]:
+            yield {"id": "" if id is None else str(id), "text": text}
+            text = ""
 
 
 def _first(found: Any, names: Iterable[str]) -> Any:
-    for name in names:
-        value = found.get(name) if isinstance(found, dict) else getattr(found, name, None)
-        if value not in (None, [], ()):
-            return value
-    return None
+    values = (
+        found if isinstance(found, dict) else {name: getattr(found, name, None) for name in names}
+    )
+    return next((values[name] for name in names if values.get(name) not in (None, [], ())), None)
 
 
 if __name__ == "__main__":

@@ -1,36 +1,19 @@
-"""The metrics of what was dreamt, and their HTML page.
-
-The page needs no other file: plots are inline SVG. They are drawn in placeholder colours, which the
-page's style sheet replaces, so that they follow a dark mode.
-"""
+"""The metrics of what was dreamt, and their HTML page."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from html import escape
-from io import StringIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..errors import MissingExtraError
+from ..text.report_page import FIRST, INK, SECOND, THIRD, PageSection, bars, page, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_INK, _FIRST, _SECOND, _THIRD = "#010101", "#010102", "#010103", "#010104"  # placeholders
-_COLOURS = {
-    _INK: "currentColor",
-    _FIRST: "var(--first)",
-    _SECOND: "var(--second)",
-    _THIRD: "var(--third)",
-}
 _LARGEST = 15  # bars of one plot
-_CSS = Path(__file__).with_name("report.css")
-_LONGEST_NAME = 32  # characters of a name beside a bar
 
 
 class Coherence(Struct, frozen=True, kw_only=True):
@@ -107,43 +90,15 @@ class Metrics(Struct, frozen=True, kw_only=True):
         Raises:
             MissingExtraError: the extra `report` is not installed.
         """
-        sections = "".join(map(_section_html, _sections(self)))
         written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         about = f"{self.insights:,} insights from {self.sources:,} resources. Measured {written}."
-        lines = (
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            "<title>What was dreamt</title>",
-            f"<style>\n{_CSS.read_text(encoding='utf-8')}</style>",
-            "</head>",
-            "<body>",
-            "<main>",
-            "<h1>What was dreamt</h1>",
-            f'<p class="dim">{about}</p>',
-            _figures(self),
-            f"{sections}</main>",
-            "</body>",
-            "</html>",
-            "",
-        )
-        return "\n".join(lines)
+        return page("What was dreamt", about, _figures(self), _sections(self))
 
 
-class _Section(Struct, frozen=True):
-    title: str
-    text: str
-    plot: str  # SVG; empty: there is nothing to plot
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-
-
-def _figures(metrics: Metrics) -> str:
+def _figures(metrics: Metrics) -> dict[str, str]:
     cost, coverage = metrics.cost, metrics.coverage
     tokens, dollars = cost.per_insight_tokens, cost.per_insight_dollars
-    figures = {
+    return {
         "Coherence": _format(metrics.coherence.score),
         "Novelty of dreams": _format(metrics.novelty.score),
         "Depth": str(metrics.depth),
@@ -151,11 +106,9 @@ def _figures(metrics: Metrics) -> str:
         "Tokens per insight": "–" if tokens is None else f"{tokens:,.0f}",
         "Cost per insight": "–" if dollars is None else f"${dollars:,.5f}",
     }
-    items = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()]
-    return f"<dl>{''.join(items)}</dl>"
 
 
-def _sections(metrics: Metrics) -> Iterator[_Section]:
+def _sections(metrics: Metrics) -> Iterator[PageSection]:
     yield _depth(metrics)
     yield _novelty(metrics)
     yield _coherence(metrics)
@@ -165,12 +118,12 @@ def _sections(metrics: Metrics) -> Iterator[_Section]:
         yield _cost(metrics.cost)
 
 
-def _depth(metrics: Metrics) -> _Section:
+def _depth(metrics: Metrics) -> PageSection:
     generations = metrics.generations
 
     def draw(axes: Axes) -> None:
         numbers = [one.generation for one in generations]
-        lines = (("quality", _FIRST, "o-"), ("support", _SECOND, "s--"), ("novelty", _THIRD, "^:"))
+        lines = (("quality", FIRST, "o-"), ("support", SECOND, "s--"), ("novelty", THIRD, "^:"))
         for name, colour, mark in lines:
             values = [getattr(one, name) for one in generations]
             axes.plot(numbers, values, mark, color=colour, label=name, linewidth=2)
@@ -180,31 +133,31 @@ def _depth(metrics: Metrics) -> _Section:
         # above the plot, where no line is
         above = (0.5, 1.18)
         axes.legend(
-            frameon=False, labelcolor=_INK, loc="upper center", bbox_to_anchor=above, ncols=3
+            frameon=False, labelcolor=INK, loc="upper center", bbox_to_anchor=above, ncols=3
         )
 
     rows = []
     for one in generations:
         shares = (f"{value:.2f}" for value in (one.support, one.novelty, one.quality))
         rows.append((one.generation, f"{one.records:,}", *shares))
-    return _Section(
+    return PageSection(
         "Depth",
         "Support: how near an insight is to what it came from. Novelty: how far it is from "
         "anything of a lower generation. Quality: the geometric mean of both. Depth is the last "
         "generation before quality falls below four fifths of the first one's.",
-        _svg("Quality, support and novelty by generation", draw) if generations else "",
+        svg("Quality, support and novelty by generation", draw) if generations else "",
         ("generation", "insights", "support", "novelty", "quality"),
         rows,
     )
 
 
-def _novelty(metrics: Metrics) -> _Section:
+def _novelty(metrics: Metrics) -> PageSection:
     novelty = metrics.novelty
 
     def draw(axes: Axes) -> None:
         histograms = (
-            ("what was read", novelty.read, _SECOND, ""),
-            ("dreams", novelty.dreams, _FIRST, "//"),
+            ("what was read", novelty.read, SECOND, ""),
+            ("dreams", novelty.dreams, FIRST, "//"),
         )
         for name, values, colour, hatch in histograms:
             if values:
@@ -221,15 +174,15 @@ def _novelty(metrics: Metrics) -> _Section:
                 )
         axes.set_xlabel("novelty")
         axes.set_ylabel("share")
-        axes.legend(frameon=False, labelcolor=_INK)
+        axes.legend(frameon=False, labelcolor=INK)
 
     has_values = bool(novelty.dreams or novelty.read)
-    return _Section(
+    return PageSection(
         "Novelty",
         "How far dreams are from anything of a lower generation, beside how far what was read is "
         "from what other sources say. Reach, how far apart the parents of a dream are: "
         f"{_format(novelty.reach)}.",
-        _svg("Novelty of dreams and of what was read", draw) if has_values else "",
+        svg("Novelty of dreams and of what was read", draw) if has_values else "",
         ("of", "records", "mean novelty"),
         [
             ("dreams", len(novelty.dreams), _format(novelty.score)),
@@ -238,139 +191,47 @@ def _novelty(metrics: Metrics) -> _Section:
     )
 
 
-def _coherence(metrics: Metrics) -> _Section:
+def _coherence(metrics: Metrics) -> PageSection:
     coherence = metrics.coherence
     shown = coherence.entities[:_LARGEST]
     names = [name for name, _, _ in shown]
     scores = [score for _, _, score in shown]
-    return _Section(
+    return PageSection(
         "Coherence",
         "How alike the insights about one entity are, on average; of different entities it is "
         f"{_format(coherence.across)}. The least coherent come first: there, understanding may "
         "contradict itself.",
-        _bars("Coherence by entity", names, scores, limit=1.0),
+        bars("Coherence by entity", names, scores, limit=1.0),
         ("entity", "insights", "coherence"),
         [(name, count, f"{score:.2f}") for name, count, score in coherence.entities],
     )
 
 
-def _coverage(coverage: Coverage) -> _Section:
+def _coverage(coverage: Coverage) -> PageSection:
     shares = {
         "insights": coverage.score,
         "sources": coverage.sources,
         "gained": coverage.gained,
     }
-    return _Section(
+    return PageSection(
         "Coverage",
         f"Of {coverage.texts:,} texts that were held out, how many does an insight come near to "
         f"(cosine of at least {coverage.threshold:.2f})? “Gained” are those to which nothing that "
         "was read comes near.",
-        _bars("Coverage", list(shares), list(shares.values()), limit=1.0),
+        bars("Coverage", list(shares), list(shares.values()), limit=1.0),
         ("by", "share"),
         [(name, f"{share:.1%}") for name, share in shares.items()],
     )
 
 
-def _cost(cost: Cost) -> _Section:
-    return _Section(
+def _cost(cost: Cost) -> PageSection:
+    return PageSection(
         "Cost",
         f"{cost.calls:,} calls of the model, {cost.tokens:,} tokens in and out, by task.",
-        _bars("Tokens by task", list(cost.tasks), list(cost.tasks.values())),
+        bars("Tokens by task", list(cost.tasks), list(cost.tasks.values())),
         ("task", "tokens"),
         [(name, f"{count:,}") for name, count in cost.tasks.items()],
     )
-
-
-def _bars(
-    title: str,
-    names: Sequence[str],
-    values: Sequence[float],
-    *,
-    limit: float | None = None,
-) -> str:
-    """A bar for each name, the first on top; `limit` is the right end of the axis."""
-    if not names:
-        return ""
-
-    def draw(axes: Axes) -> None:
-        positions = range(len(names))
-        axes.barh(positions, values, color=_FIRST, height=0.6)
-        axes.set_yticks(positions, [_shorten(name) for name in names])
-        axes.invert_yaxis()
-        if limit is not None:
-            axes.set_xlim(0, limit)
-
-    return _svg(title, draw, height=0.9 + 0.32 * len(names))
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-
-
-def _svg(title: str, draw: Callable[[Axes], None], *, height: float = 3.4) -> str:
-    """A plot as SVG for a page: with a description to be read out, and coloured by the page."""
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("the page of metrics", "report") from error
-
-    settings = {
-        "svg.fonttype": "none",
-        # else the ids inside are others each time
-        "svg.hashsalt": title,
-        "font.family": "sans-serif",
-        "text.parse_math": False,
-    }
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8, height), layout="constrained")
-        axes = figure.add_subplot()
-        draw(axes)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(_INK)
-        axes.tick_params(colors=_INK)
-        axes.xaxis.label.set_color(_INK)
-        axes.yaxis.label.set_color(_INK)
-        figure.patch.set_alpha(0)
-        axes.patch.set_alpha(0)
-        file = StringIO()
-        FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None, "Creator": None})
-    return _inline(file.getvalue(), title)
-
-
-def _inline(svg: str, title: str) -> str:
-    """An SVG file as a part of the page, in the page's font and colours."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"font: ([\d.]+)px[^;\"]*", r"font: \1px system-ui, sans-serif", svg)
-    for placeholder, colour in _COLOURS.items():
-        svg = svg.replace(placeholder, colour)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
-
-
-def _section_html(section: _Section) -> str:
-    if section.plot:
-        plot = f"<figure>{section.plot}</figure>"
-    else:
-        plot = '<p class="dim">There is nothing to measure it by yet.</p>'
-    table = ""
-    if section.rows:
-        rows = _table(section.columns, section.rows)
-        table = f"<details><summary>The numbers</summary>{rows}</details>\n"
-    heading = f"<h2>{escape(section.title)}</h2>\n<p>{escape(section.text)}</p>"
-    return f"<section>\n{heading}\n{plot}\n{table}</section>\n"
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(map(_table_row, rows))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _table_row(row: Sequence[Any]) -> str:
-    cells = "".join(f"<td>{escape(str(value))}</td>" for value in row)
-    return f"<tr>{cells}</tr>"
 
 
 def _format(value: float | None) -> str:

@@ -356,6 +356,16 @@ TABLE: dict[str, dict[str, Command]] = {
             },
         ),
         "doctor": Command("admin.check", function="doctor.doctor"),
+        "bench [DATA]": Command(
+            function="bench.bench",
+            options={
+                "memories": Option("--memory"),
+                "k": Option(type=IntRange(1)),
+                "budget": _COUNT,
+                "deadline": _SPAN,
+            },
+            phases=("asking",),
+        ),
         "tenant list": Command("home.tenants", function="home.tenants"),
         "tenant create NAME": Command("home.create", function="home.create"),
         "tenant adopt NAME": Command("home.adopt", function="home.adopt"),

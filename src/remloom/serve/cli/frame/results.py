@@ -60,6 +60,11 @@ _TYPES = {
     "Answer": ResultType("answers.draw_answer", has_own_form=True),
     "AskResult": ResultType("answers.draw_asked", has_own_form=True),
     "Belief": ResultType("profile.belief_line"),
+    "BenchResult": ResultType(
+        "bench.draw_comparison",
+        lambda result: result.failed,
+        "Exits with 1 when a memory failed, or an answer of one did.",
+    ),
     "Drift": ResultType(
         "databases.draw_drift",
         lambda drift: DRIFTED * bool(set(drift.changes) - set(drift.accepted)),
