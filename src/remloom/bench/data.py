@@ -2,8 +2,8 @@
 
 Two forms are read. LoCoMo's: see `locomo`; each turn is a document. The open harness's
 (agent-memory-benchmark): an object with `documents` and `queries`, or a folder with a file of each,
-`.json` or `.jsonl`; fields as of `BenchDocument`, and `query`, `gold_ids`, `gold_answers`, `user_id`,
-`meta`.
+`.json` or `.jsonl`; a document as `BenchDocument`, a query with `query`, `gold_ids`,
+`gold_answers`, `user_id` and `meta`.
 """
 
 from __future__ import annotations

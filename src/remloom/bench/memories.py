@@ -51,7 +51,8 @@ class Remloom:
                     self._memory.read_text(one.content, uri=one.id, at=at, wait=False)
         if said:
             self._memory.read_chat(said, uri="chat", wait=False)
-        self._memory.embed_pending()
+        if self._memory.admin.embedder is not None:
+            self._memory.embed_pending()
 
     def retrieve(self, query: str, k: int, query_timestamp: str | None) -> list[ReturnedText]:
         now = parse(query_timestamp) or datetime.now(UTC)
@@ -103,6 +104,8 @@ class _Vectors:
 class Chroma(_Vectors):
     """A collection in a `PersistentClient`, nearest by cosine."""
 
+    needs = "chromadb"
+
     def __init__(self, folder: str) -> None:
         import chromadb
 
@@ -127,6 +130,8 @@ class Chroma(_Vectors):
 class LangGraph(_Vectors):
     """`InMemoryStore` with an index. `SqliteStore` searches exactly, too: it finds the same."""
 
+    needs = "langgraph-checkpoint"
+
     def __init__(self) -> None:
         from langgraph.store.memory import InMemoryStore
 
@@ -146,6 +151,8 @@ class LangGraph(_Vectors):
 class Mem0(_Vectors):
     """Texts kept as they are (`infer=False`): what its language model would make of them is another
     thing to measure."""
+
+    needs = "mem0ai langchain-core"
 
     def __init__(self, folder: str) -> None:
         os.environ["MEM0_DIR"] = folder

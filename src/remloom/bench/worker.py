@@ -49,7 +49,12 @@ def main() -> None:
 
 def _made(name: str, documents: list[dict[str, Any]], user_id: str, folder: str) -> Any:
     """Make a memory, and give it the documents."""
-    memory = call_with(_class_of(name), folder=folder)
+    kind = _class_of(name)
+    try:
+        memory = call_with(kind, folder=folder)
+    except ModuleNotFoundError as error:
+        needs = getattr(kind, "needs", "")
+        raise ImportError(f"{error}: pip install {needs}" if needs else str(error)) from error
     for hook in ("initialize", "prepare"):  # of the open harness
         if hasattr(memory, hook):
             settings = {"store_dir": Path(folder), "unit_ids": {user_id}, "reset": True}
