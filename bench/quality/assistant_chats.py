@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from remloom import Message
-from remloom.bench.locomo import LocomoChat as Conversation
-from remloom.bench.locomo import LocomoQuestion as Question
+
+from .form import Conversation, Question
 
 __all__ = ["HALVES", "KINDS", "conversations"]
 

@@ -28,8 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from remloom import Memory, Resource
-from remloom.bench.locomo import LocomoChat as Conversation
-from remloom.bench.locomo import LocomoQuestion as Question
 from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.predicates import Query
 from remloom.retrieve import Recaller
@@ -37,6 +35,7 @@ from remloom.text.analysis import STOP_WORDS
 
 from . import assistant_chats, locomo, xquad
 from .cached import CachedEmbedder, CachedTokens, Remembered, RememberedLate
+from .form import Conversation, Question
 from .locomo import ANSWERABLE, Opened, QuestionScore, Run, mean
 from .tables import put_into_page
 

@@ -24,13 +24,12 @@ from typing import Any
 import numpy as np
 
 from remloom import Memory
-from remloom.bench.locomo import LocomoQuestion as Question
-from remloom.bench.locomo import load
 from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.prompt_context import count_tokens
 
 from .cached import CachedEmbedder, CachedTokens, Remembered, RememberedLate
+from .form import Question, load
 from .tables import put_into_page
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "locomo"

@@ -20,14 +20,12 @@ from statistics import fmean
 from typing import Any
 
 from remloom import Memory
-from remloom.bench.locomo import LocomoChat as Conversation
-from remloom.bench.locomo import LocomoQuestion as Question
-from remloom.bench.locomo import load
 from remloom.model import RecallHit
 from remloom.retrieve.options import for_context
 
 from .cached import CachedEmbedder, CachedTokens
 from .domains import Reading
+from .form import Conversation, Question, load
 from .locomo import Opened
 from .tables import put_into_page
 
