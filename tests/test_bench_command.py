@@ -230,6 +230,8 @@ def test_the_report_is_one_page_with_pictures_and_names_as_text(folder: Path) ->
     bench(*memories, "--report", "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 3
+    assert "nothing to measure" not in page
+    assert page.count("<details open>") == 4  # by kind, by evidence, nothing returned, problems
     assert "cmd: &lt;b&gt;" in page
     assert "<b>" not in page
     assert "url(http" not in page

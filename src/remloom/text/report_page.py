@@ -149,14 +149,18 @@ def _inline(svg: str, title: str) -> str:
 
 
 def _section_html(section: PageSection) -> str:
+    # without a text, the numbers speak for themselves
+    opened = "" if section.plot or section.text else " open"
     if section.plot:
         plot = f"<figure>{section.plot}</figure>"
+    elif opened:
+        plot = ""
     else:
         plot = '<p class="dim">There is nothing to measure it by yet.</p>'
     table = ""
     if section.rows:
         rows = _table(section.columns, section.rows)
-        table = f"<details><summary>The numbers</summary>{rows}</details>\n"
+        table = f"<details{opened}><summary>The numbers</summary>{rows}</details>\n"
     heading = f"<h2>{escape(section.title)}</h2>\n<p>{escape(section.text)}</p>"
     return f"<section>\n{heading}\n{plot}\n{table}</section>\n"
 
