@@ -432,6 +432,42 @@ def test_a_time_without_anything_in_it_is_an_abstention_that_names_it(chat: Memo
     )
 
 
+def test_of_a_day_on_which_nobody_spoke_the_nearest_days_come_first_and_say_so(
+    tmp_path: Path,
+) -> None:
+    with Memory.open(tmp_path, embedder=None) as memory:
+        said = [(day, datetime(2024, 5, day, 9, tzinfo=ZoneInfo("UTC"))) for day in (2, 10, 14, 30)]
+        memory.read_chat(
+            [
+                Message(speaker="Ann", text=f"We rode {n} miles", id=f"m{n}", at=at)
+                for n, at in said
+            ],
+            uri="c",
+        )
+        found = memory.recall("Where did we ride on 11 May 2024?", now=MAY + timedelta(days=60))
+        shares = {
+            hit.message_ids[0]: reason.share
+            for hit in found.hits
+            for reason in hit.reasons
+            if reason.part == "time"
+        }
+        assert sorted(shares, key=lambda id: -shares[id]) == ["m10", "m14", "m2", "m30"]
+        assert "nothing that was found is of 2024-05-11" in found.note
+        notes = {reason.note for hit in found.hits for reason in hit.reasons}
+        assert "of 2024-05-10, near '11 May 2024'" in notes
+        # of a time before everything, or after it, nearness tells nothing
+        assert not memory.recall("Where did we ride on 1 June 2024?", now=MAY).note
+
+
+def test_the_times_of_a_long_report_are_not_those_of_the_answer(chat: Memory) -> None:
+    report = (
+        "The studio's till broke at 18:00 on 22 May 2024, and again the day after, which nobody"
+    )
+    report += " of us could explain at all, so tell us what was said of the till and who mends it?"
+    assert chat.recall(report, now=MAY).window is None
+    assert chat.recall(report, now=MAY, mode="temporal").window is not None
+
+
 def test_in_mode_temporal_only_the_time_named_is_searched(chat: Memory) -> None:
     found = chat.recall(
         "What did we say about the studio on 22 May 2024?", mode="temporal", now=MAY

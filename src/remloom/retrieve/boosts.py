@@ -108,14 +108,23 @@ def _boost_roles(candidates: Candidates, question: RecallQuestion, weight: float
 
 
 def _boost_time(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
-    """Raise records of the time named, and half as much those of the week after it."""
+    """Raise records of the time named, and half as much those of the week after it.
+
+    If none is of it, but some are earlier and some later: all, by how near they are to it.
+    """
     window = question.window
-    if window is None:
+    times = {one: at for one in candidates if (at := getattr(one.record, "starts_at", None))}
+    if window is None or not times:
         return
-    for candidate in candidates:
-        at = getattr(candidate.record, "starts_at", None)
-        if at is None:
-            continue
+    is_within = min(times.values()) < window.start <= max(times.values())
+    if is_within and not any(at in window for at in times.values()):
+        days = {one: window.days_from(at) for one, at in times.items()}
+        for candidate, away in days.items():
+            share, day = weight * min(days.values()) / away, f"{times[candidate]:%Y-%m-%d}"
+            candidate.add_share("time", share, note=f"of {day}, near {window.expression!r}")
+        question.notes.append(f"nothing that was found is of {window}: the nearest was raised")
+        return
+    for candidate, at in times.items():
         if at in window:
             candidate.add_share("time", weight, note=f"in the time of {window.expression!r}")
         elif any(end <= at < end + _AFTERMATH for _, end in window.spans):

@@ -51,6 +51,8 @@ _ACCOUNT_REQUESTS = re.compile(
     r"|through|things|put|trace|over|time|progress\w*|comprehensive|detailed|across|all)\b[,.?!]?",
     re.IGNORECASE,
 )
+# words from which on a question reports what happened, at times that tell nothing of the answer's
+_LONG = 25
 # gives other ways to ask a question
 Paraphrase = Callable[[str], Sequence[str]]
 # how instructions are mostly worded, and the weight of that vector relative to the question's
@@ -132,7 +134,8 @@ class RecallQuestion:
 
     Attributes:
         text: the question with its pronouns resolved by the conversation.
-        window: the time that it names; None in mode hybrid, or when it names none.
+        window: the time that it names; None in mode hybrid, when it names none, or when it is long
+            and the mode is not temporal.
         mode: how it is to be answered, "auto" decided.
         notes: what it goes without, and why.
 
@@ -167,7 +170,11 @@ class RecallQuestion:
                 self._names = None
         else:
             self.text = text
-        self.window = find_window(self.text, options.now) if options.mode != "hybrid" else None
+        asks_time = options.mode != "hybrid" and len(self.text.split()) < _LONG
+        if asks_time or options.mode == "temporal":
+            self.window = find_window(self.text, options.now)
+        else:
+            self.window = None
         if options.mode == "temporal" and self.window is None:
             raise InvalidInputError(
                 "the question names no time that is understood",

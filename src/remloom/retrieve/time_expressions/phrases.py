@@ -46,7 +46,7 @@ from .calendar import (
     unit,
     weekend,
 )
-from .pieces import Pieces
+from .pieces import Pieces, weekday
 from .tokens import Point
 
 # before a weekday that is not a time
@@ -54,7 +54,7 @@ _NO_TIME = frozenset(
     ("the", "a", "an", "called", "named", "every", "each", "any", "like", "love", "hate", "black")
 )
 _NEAR_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
-_BACK = ("last", "past", "previous")
+_BACK = ("last", "past", "previous", "recent")
 _DEEPEST = 8  # pieces in one another: "the end of the first week of …"
 # units of which "the last" is the stretch until now
 _ROLLING = frozenset((Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.YEAR, Grain.DECADE))
@@ -272,7 +272,9 @@ class Phrases(Pieces):
             if point.kind == "lower" and which != "last":
                 continue
             if which == "this":
-                span = node.current(self.now)
+                # the winter that began last year may last
+                last = node.latest(self.now)
+                span = last if self.now < last.end else node.current(self.now)
             elif which in _BACK:
                 span = node.passed(self.today)
             else:
@@ -295,6 +297,7 @@ class Phrases(Pieces):
         length = self._length(at)
         grain = length.grain
         if grain is None:
+            yield from self._weekdays(length)
             yield from self._before_last(at)
             return
         way = self.word(length.end)
@@ -332,13 +335,33 @@ class Phrases(Pieces):
 
     def _from_now(self, length: _Length, grain: Grain, way: str, end: int) -> Span | None:
         """ "two weeks ago", "three days from now"."""
-        if way in ("ago", "back") and grain != Grain.WEEKEND:
+        if way in ("ago", "back"):
             first = unit(step(self.now, grain, -length.high), grain)
             last = unit(step(self.now, grain, -length.low), grain)
             return Span(first.start, last.end, grain)
         if way == "from" and self.word(end) in ("now", "today"):
             return unit(step(self.now, grain, length.high), grain)
         return None
+
+    def _weekdays(self, length: _Length) -> Iterator[Point]:
+        """ "two Saturdays ago", "the Tuesday after Easter"."""
+        number = words.WEEKDAYS.get(self.word(length.end - 1).removesuffix("s"))
+        if number is None:
+            return
+        day, way, end = weekday(number), self.word(length.end), length.end + 1
+        if length.numbered and way in ("ago", "back"):
+            last = day.passed(self.today)
+            yield Point(unit(step(last.start, Grain.WEEK, 1 - length.high), Grain.DAY), end)
+        elif not length.numbered and way in ("before", "after"):
+            point = self.point(end)
+            # "on Monday before noon" is no other day
+            if point and point.node.grain >= Grain.DAY and self.licensed(point, way, end):
+                nearest = (
+                    (lambda span: day.first(span.end))
+                    if way == "after"
+                    else (lambda span: day.passed(span.start))
+                )
+                yield from self._changed(point, nearest)
 
     def _before_last(self, at: int) -> Iterator[Point]:
         """ "the summer before last"."""
@@ -391,7 +414,7 @@ class Phrases(Pieces):
         if counted:
             (_, count), at = counted
         grain = self.unit(at)
-        weekday = words.WEEKDAYS.get(self.word(at))
+        day = words.WEEKDAYS.get(self.word(at))
         is_half = self.word(at) == "half"
         if grain == Grain.CENTURY and which > 0 and self.word(at + 1) not in ("bc", "of"):
             # "the 19th century"
@@ -399,7 +422,7 @@ class Phrases(Pieces):
                 century = stretch(datetime((which - 1) * 100, 1, 1), Grain.CENTURY)
                 yield Point(century, at + 1, "decade")
             return
-        if grain is None and weekday is None and not is_half:
+        if grain is None and day is None and not is_half:
             return
         linked = self.word(at + 1) in ("of", "in")
         # "the second quarter 2021", but not "the second week 2021"
@@ -413,7 +436,7 @@ class Phrases(Pieces):
         def part(span: Span) -> Span | None:
             if is_half or grain == Grain.QUARTER:
                 return part_of(span, which, 2 if is_half else 4)
-            return slice_of(span, which, count, grain, weekday)
+            return slice_of(span, which, count, grain, day)
 
         yield from self._changed(whole, part)
 

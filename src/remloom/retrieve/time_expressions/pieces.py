@@ -194,7 +194,7 @@ class Pieces(TokenReader):
             number = words.SHORT_WEEKDAYS.get(self.word(at))
         if number is not None and not self.names_follow(at):
             kind = "" if self.owns(at) else "weekday"
-            yield Point(_weekday(number), self._behind_abbreviation(at), kind)
+            yield Point(weekday(number), self._behind_abbreviation(at), kind)
 
     def _season(self, at: int, capital: bool) -> Iterator[Point]:
         word = self.word(at)
@@ -357,7 +357,8 @@ def _season(month: int) -> Floating:
     )
 
 
-def _weekday(number: int) -> Floating:
+def weekday(number: int) -> Floating:
+    """The Monday (0), Tuesday, … of a week."""
     return Floating(
         Grain.DAY, Grain.WEEK, lambda monday: stretch(step(monday, Grain.DAY, number), Grain.DAY)
     )

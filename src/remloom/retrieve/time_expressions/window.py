@@ -14,7 +14,7 @@ from ...errors import InvalidInputError
 from ...predicates import And, Gte, Lt, Or, Predicate
 from ...text.analysis import term_set
 from . import words
-from .calendar import EARLIEST, LATEST, Floating, Grain, Node, Span, around, step
+from .calendar import EARLIEST, LATEST, Floating, Grain, Node, Span, around, step, stretch
 from .phrases import Phrases
 from .tokens import Point, Token, tokens
 
@@ -23,6 +23,7 @@ _TIES = {"in", "on", "at", "during", "within", "throughout", "over", "for", "of"
 _TIES |= {"around", "about", "circa", "since"}
 _AROUND = frozenset(("around", "circa", "near"))
 _TO = frozenset(("to", "until", "till", "through", "thru", "-", "–", "and"))
+_ANY = frozenset(("a", "an", "any", "each", "every"))
 _AND = frozenset(("and", "or", "vs", "versus", "&", ","))
 # that may begin a phrase: those of points in time, and those before one
 _FIRST_WORDS = words.BEGINNINGS | {name[0] for name in words.OPEN}
@@ -31,11 +32,12 @@ _FIRST_WORDS |= _TIES | _AROUND | {"between", "about"}
 _SHARES = ("most", "some", "all", "any", "one", "none", "half")
 # a question about the future
 _AHEAD = re.compile(
-    r"^(?:Will|Shall)\b|\b(?:will|shall|going to)\b|[’']ll\b"
-    r"|\b(?:is|are) (?:\w+ )?(?:planned|scheduled|due)\b"
+    r"^(?:Will|Shall)\b|\b(?:will|shall)\b|[’']ll\b"
+    r"|\b(?:is|are|am|\w+[’']re|what[’']s) (?:\w+ ){0,3}(?:going to|planned|scheduled|due|coming)\b"
 )
 _MOST_TOKENS = 400  # of a question in which times are looked for
 _SECOND = timedelta(seconds=1)
+_DAY = timedelta(days=1)
 _HINT = re.compile(r"[a-z]+|\d")
 # words that ask for nothing in particular
 _ASKS_NOTHING = """
@@ -135,6 +137,10 @@ class PhraseFinder:
         if tie == "of" and phrases.word(at - 1) in _SHARES:
             tie = ""
         for number, point in self._points(begin):
+            # "on a Tuesday night" may be any
+            is_weekly = isinstance(point.node, Floating) and point.node.cycle == Grain.WEEK
+            if is_weekly and phrases.word(number - 1) in _ANY:
+                continue
             if phrases.licensed(point, tie, number):
                 onward = phrases.word(point.end) in ("on", "onward", "onwards")
                 if tie == "from" and onward:
@@ -260,10 +266,14 @@ class PhraseFinder:
         span = self._resolved(point.node)
         if meaning == "since":
             span = self._since(point)
+        elif meaning == "soon after":
+            span = stretch(span.end, Grain.WEEK)
+        elif meaning == "just before":
+            span = Span(step(span.start, Grain.WEEK, -1), span.start, Grain.WEEK)
         elif meaning == "after":
             end = LATEST if self._ahead else max(self._now, span.end) + _SECOND
             span = Span(span.end, end, span.grain)
-        else:
+        elif meaning != "in":
             span = Span(EARLIEST, span.end if meaning == "by" else span.start, span.grain)
         return _Match([span], point.end, begin)
 
@@ -316,6 +326,10 @@ class Window(Struct, frozen=True):
 
     def __contains__(self, at: datetime) -> bool:
         return any(start <= at < end for start, end in self.spans)
+
+    def days_from(self, at: datetime) -> float:
+        """How many days lie between a time and the nearest stretch, at least 1."""
+        return max(1.0, min(max(start - at, at - end) for start, end in self.spans) / _DAY)
 
     def __str__(self) -> str:
         shown = []

@@ -119,6 +119,11 @@ HOLIDAYS: dict[tuple[str, ...], Floating] = {
         "black friday": _nth_weekday(11, 3, 4, after=1),
         "labor day": _nth_weekday(9, 0, 1),
         "independence day": floating_day(7, 4),
+        "may day": floating_day(5, 1),
+        "bonfire night": floating_day(11, 5),
+        "st patrick day": floating_day(3, 17),
+        "shrove tuesday": _from_easter(-47, 1),
+        "pentecost": _from_easter(49, 2),
         "easter": _from_easter(-2, 4),
         "easter sunday": _from_easter(0, 1),
         "easter monday": _from_easter(1, 1),
@@ -130,7 +135,8 @@ _UNIT_FORMS = {form for name in UNITS for form in (name, f"{name}s")} | {"centur
 # a question without a digit names no time unless it has one of these words
 HINTS = frozenset().union(
     MONTHS, WEEKDAYS, SHORT_WEEKDAYS, SEASONS, DECADES, DAYPARTS, _UNIT_FORMS,
-    (name[0] for name in HOLIDAYS), ("yesterday", "today", "tomorrow", "tonight"),
+    (f"{day}s" for day in WEEKDAYS), (name[0] for name in HOLIDAYS),
+    ("yesterday", "today", "tomorrow", "tonight"),
 )  # fmt: skip
 
 # words before a point that make it one end of a stretch: what they mean
@@ -140,6 +146,9 @@ OPEN: dict[tuple[str, ...], str] = {
         "since": "since, ever since, starting, starting in, beginning in, starting from",
         "after": "after",
         "before": "before, until, till, prior to, up to, up until",
+        "soon after": "just after, right after, shortly after, soon after, straight after",
+        "just before": "just before, right before, shortly before",
+        "in": "all through, right through",
         "by": "by, through, as of",
     }.items()
     for lead in leads.split(",")
@@ -167,7 +176,7 @@ TIES: dict[str, frozenset[str]] = {
     # only together with something else: "in the morning", "H1"
     "never": frozenset(),
 }
-RELATIVE = _set("last past previous this next coming upcoming")
+RELATIVE = _set("last past previous recent this next coming upcoming")
 NAMESAKES = _set("april may june august jan")  # months that are given names as well
 # months that are other words as well, when they have no capital
 VERBS = _set("may march mar jan dec")
