@@ -85,6 +85,17 @@ def test_a_small_index_has_no_graph_and_is_exact(vectors: np.ndarray) -> None:
     assert index.dump_graph() == b""
 
 
+def test_vectors_so_wide_that_few_are_compared_at_once_are_compared_exactly() -> None:
+    wide = np.random.default_rng(3).standard_normal((600, 1_536)).astype(np.float32)
+    wide /= np.linalg.norm(wide, axis=1, keepdims=True)
+    index = VectorIndex(1_536)
+    index.add(range(1, 601), wide)
+    ids, scores = index.search(wide[400], 10)
+    expected = np.sort(wide @ wide[400])[::-1][:10]
+    assert ids[0] == 401
+    assert scores == pytest.approx(expected, abs=1e-3)
+
+
 def test_the_exact_share_falls_as_the_graph_advances(vectors: np.ndarray) -> None:
     index = VectorIndex(DIMS)
     index.add(range(1, 2_501), vectors[:2_500])

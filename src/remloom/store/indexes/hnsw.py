@@ -38,7 +38,10 @@ _DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built again
 
 _FORMAT = 2
 _SCALE = 32767.0
-_BLOCK = 1024  # rows: 1.5 MB of float32 at 384 dims, which stays in the cache
+# Components of the rows that are compared at once: 1.5 MB of float32, which stay in the cache. A
+# larger product is shared out by OpenBLAS among threads, which wait for each other for ten times as
+# long as it takes.
+_BLOCK = 1024 * 384
 _STEP = 4  # vectors added to the graph while searches wait: about a millisecond each
 
 # How many more nodes a filtered search reads than its filter should need, as shares are uneven.
@@ -400,9 +403,10 @@ def _best(rows: _Rows, at: slice | NDArray[np.intp], query: Array, k: int) -> tu
     # A slice is a view, in which more rows may die before it is used below.
     alive = rows.alive[at].copy()
     scores = np.empty(len(ids), np.float32)
-    block = np.empty((min(_BLOCK, len(ids)), len(query)), np.float32)
-    for low in range(0, len(ids), _BLOCK):
-        high = min(low + _BLOCK, len(ids))
+    size = max(1, min(_BLOCK // len(query), len(ids)))
+    block = np.empty((size, len(query)), np.float32)
+    for low in range(0, len(ids), size):
+        high = min(low + size, len(ids))
         if isinstance(at, slice):
             part = vectors[at.start + low : at.start + high]
         else:
