@@ -112,7 +112,7 @@ def test_texts_fit_the_same_in_one_table_and_in_many(monkeypatch: pytest.MonkeyP
         for length in (1, 0, 70, 3, 9, 300, 2)
     }
     whole = max_similarities(question, texts)
-    monkeypatch.setattr("remloom.query.late_interaction._LARGEST_TABLE", 100)
+    monkeypatch.setattr("remloom.query.late_interaction._TOKENS_AT_ONCE", 100)
     assert max_similarities(question, texts) == pytest.approx(whole)
 
 

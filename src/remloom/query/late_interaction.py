@@ -34,7 +34,9 @@ _ENCODED_FIRST = 64  # texts that a search encodes first rather than answer with
 _MOST_ENCODED = 100_000  # characters of them all
 _READ_AT_ONCE = 64  # records: the token vectors of a long text are a megabyte
 _DEEP = 3  # times the limit, if that is more
-_LARGEST_TABLE = 2_000_000  # products that are kept at the same time, unless one text has more
+# Tokens whose products are kept at the same time, unless one text has more. The system gives and
+# takes back the memory of a larger table each time.
+_TOKENS_AT_ONCE = 1_000
 _SCALE = 127.0  # of a component of 1, as a byte
 
 
@@ -192,8 +194,7 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
     ids = [id for id in scores if texts[id]]
     if not ids:
         return scores
-    most = max(1, _LARGEST_TABLE // len(question))
-    for some in _groups({id: len(texts[id]) // dims for id in ids}, most):
+    for some in _groups({id: len(texts[id]) // dims for id in ids}, _TOKENS_AT_ONCE):
         rows = np.frombuffer(b"".join(texts[id] for id in some), np.int8).reshape(-1, dims)
         lengths = [len(texts[id]) // dims for id in some]
         starts = np.cumsum([0, *lengths[:-1]])
@@ -235,14 +236,14 @@ def with_missing(
         ids: of all.
         scores_by_vector: by what the vectors say; who has none is worth 0.
     """
+    missing = [id for id in ids if id not in scores]
     made = [id for id, score in scores.items() if score > -1]
-    if not made:
+    if not missing or not made:
         return dict(scores)
     by_tokens = sorted(scores[id] for id in made)
     by_vector = sorted(scores_by_vector.get(id, 0.0) for id in made)
     found = dict(scores)
-    for id in ids:
-        if id not in scores:
-            position = bisect_left(by_vector, scores_by_vector.get(id, 0.0))
-            found[id] = by_tokens[min(position, len(made) - 1)]
+    for id in missing:
+        position = bisect_left(by_vector, scores_by_vector.get(id, 0.0))
+        found[id] = by_tokens[min(position, len(made) - 1)]
     return found
