@@ -115,10 +115,8 @@ def drop_far(candidates: Candidates, card: ModelCard | None) -> None:
 
 def misattributed(store: Store, candidates: Candidates, question: RecallQuestion) -> str:
     """Say that the records are about others than the person named; empty when they are not."""
-    if _is_note_about_them(candidates, question):
-        return ""
     lead = attribution(store, candidates, question)
-    if lead is None or lead < MISATTRIBUTED:
+    if lead is None or lead < MISATTRIBUTED or _is_note_about_them(candidates, question):
         return ""
     name = next(named.record.name for named in question.names if named.speaks)
     return (

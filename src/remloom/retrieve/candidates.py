@@ -168,7 +168,9 @@ class Candidates:
             weight = weights[part]
             ordered = sorted(scores, key=scores.__getitem__, reverse=True)
             for rank, id in enumerate(ordered, 1):
-                self._by_id[id].add_share(part, weight * blended[id], rank=rank, score=scores[id])
+                candidate, share = self._by_id[id], weight * blended[id]
+                candidate.score += share
+                candidate.shares.append((part, share, rank, scores[id], ""))
 
     def first(self, count: int) -> list[Candidate]:
         """What `best` begins with; the sources of its other texts are not gathered."""

@@ -81,13 +81,14 @@ def names_in(store: Store, text: str) -> list[NamedRecord]:
 def _phrases(text: str) -> dict[tuple[int, int], str]:
     """The keys of phrases that may be names, by their start and end; the longest first."""
     words = list(_WORD.finditer(text))[:_MOST_LOOKED_AT]
+    spans = [word.span() for word in words]
+    says_nothing = [word[0].casefold() in STOP_WORDS for word in words]
     phrases: dict[tuple[int, int], str] = {}
     for size in range(_MOST_WORDS, 0, -1):
         for first in range(len(words) - size + 1):
-            some = words[first : first + size]
-            if all(word[0].casefold() in STOP_WORDS for word in some):
+            if all(says_nothing[first : first + size]):
                 continue
-            start, end = some[0].start(), some[-1].end()
+            start, end = spans[first][0], spans[first + size - 1][1]
             if key := labels.try_key(text[start:end]):
                 phrases[start, end] = key
     return phrases

@@ -262,6 +262,7 @@ class SqliteSearch:
         condition = f"WHERE {filter.condition}" if filter.condition else ""
         sql = SQL.fill(f"records_of_{filter.hits}", filter=condition)
         numbers = str([number for number, _ in hits])
+        has_windows = filter.hits == "vectors"
         best: dict[int, tuple[Record, float, str]] = {}
         apart: list[int] = []
         found = cursor.execute(sql, (numbers, *filter.values))
@@ -270,7 +271,7 @@ class SqliteSearch:
                 record = decode(schema, body, None)
                 if record.expires_at is not None and has_expired(record):
                     continue
-                window = f"{first}:{last}" if filter.hits == "vectors" else ""
+                window = f"{first}:{last}" if has_windows else ""
                 best[record_no] = record, hits[position][1], window
                 if is_apart:
                     apart.append(record_no)
