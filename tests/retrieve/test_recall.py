@@ -334,6 +334,13 @@ def test_with_the_bundled_model_it_answers_by_meaning_and_doubts_what_is_far_off
             assert "and the nearest in meaning has a similarity of" in reason
 
 
+def test_among_three_it_is_not_judged_whom_a_sentence_is_about(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        said = [*CHAT, ("Zoe", "Which job did you two lose?", CHAT[-1][2])]
+        memory.read_chat([Message(speaker=who, text=text) for who, text, _ in said], uri="c")
+        assert "somebody else" not in memory.recall("Which job did Gina lose?").reason
+
+
 def test_a_single_day_of_which_nothing_is_known_is_no_stretch(chat: Memory) -> None:
     found = chat.recall(
         "What happened yesterday?", now=datetime(2026, 11, 23, tzinfo=ZoneInfo("UTC"))

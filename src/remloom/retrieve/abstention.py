@@ -28,6 +28,7 @@ from .scores import blend, cosines
 
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
+_MOST_COVERED = 5  # words that are enough for a question of any length
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # turns whose sentences are looked at
 _BY_MEANING = ("vector", "late")  # the second ranks again what the first found
@@ -53,7 +54,7 @@ def unrelated(store: Store, candidates: Candidates, text: str, card: ModelCard |
     words = term_set(text)
     covered = max(len(words & _terms_of(candidate)) for candidate in best)
     # Terms of CJK are pairs of characters, of which fewer return.
-    needed = (COVERED / 2 if IS_CJK.search(text) else COVERED) * len(words)
+    needed = min(_MOST_COVERED, (COVERED / 2 if IS_CJK.search(text) else COVERED) * len(words))
     if words and covered >= needed:
         return ""
     by_words = _by_words(len(words), covered, ceil(needed))
@@ -139,13 +140,16 @@ def attribution(store: Store, candidates: Candidates, question: RecallQuestion) 
     """Measure how much better what is of others fits than what is of the person named.
 
     It is how far the turns lead that others spoke, and how far the sentences that are about others:
-    in a chat "I" is about the speaker, and "you" about the other. None where the question names
-    nobody who speaks, or several, or where no sentence is about others.
+    in a chat of two "I" is about the speaker, and "you" about the other. None where the question
+    names nobody who speaks, or several, where more than two speak, or where no sentence is about
+    others.
     """
     people = {frozenset(named.keys) for named in question.names if named.speaks}
     if len(people) != 1 or question.vector is None:
         return None
     turns = _turns(candidates, next(iter(people)))
+    if len({turn.record.speaker for turn in turns}) > 2:
+        return None
     judged = nlargest(_JUDGED, turns, key=_FIT)
     windows = store.vectors.of([turn.record.id for turn in judged])
     sentences = _Sentences(question.vector)
