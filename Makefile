@@ -52,8 +52,9 @@ bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (
 flat: $(VENV)/.dev ## Call every method of a memory among 10³ to 10⁵ records, and see whether its cost grows
 	@$(BIN)/python -m bench.flat
 
-train: $(VENV)/.dev ## Train the heads on the texts in training/texts, and write their weights (some five minutes)
+train: $(VENV)/.dev ## Train the heads and the order of recall on the texts here, and write their weights (some ten minutes)
 	@$(BIN)/python -m training
+	@$(BIN)/python -m training.order
 
 turns: $(VENV)/.dev ## Compare hot paths with another commit, in turns: make turns COMMIT=HEAD~1
 	@$(BIN)/python -m bench.turns $(or $(COMMIT),HEAD~1)

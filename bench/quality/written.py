@@ -4,7 +4,7 @@
 
 `chats/chosen` and `chats/held` have a family's year, friends over three weeks, a work channel,
 users with an assistant, developers with a coding assistant whose decisions are amended, and chats
-in German and French. Options are chosen, and the order is learned, by the first; the second
+in other languages. Options are chosen, and the order is learned, by the first; the second
 decides, and is not to be read. Of developers' questions it also counts the sessions that decide,
 and whether what holds now comes before what it amends.
 """
@@ -19,7 +19,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from remloom import Memory
 from remloom.model import RecallHit
 from remloom.retrieve.options import for_context
 
@@ -95,13 +94,14 @@ def read(reading: Reading, half: str) -> dict[str, list[Opened]]:
     domains: dict[str, list[Opened]] = {}
     for file in sorted((FOLDER / half).glob("*.json")):
         for one in load(file):
-
-            def read_one(memory: Memory, one: Conversation = one) -> None:
-                memory.read_chat(one.messages, uri=one.id)
-
-            opened = Opened(one.id, reading.memory(read_one), one.questions, one.messages[-1].at)
-            domains.setdefault(file.stem.partition("-")[0], []).append(opened)
+            domains.setdefault(file.stem.partition("-")[0], []).append(opened(reading, one))
     return domains
+
+
+def opened(reading: Reading, one: Conversation) -> Opened:
+    """Read one chat."""
+    memory = reading.memory(lambda memory: memory.read_chat(one.messages, uri=one.id))
+    return Opened(one.id, memory, one.questions, one.messages[-1].at)
 
 
 def row(domain: str, half: str, asked: Sequence[Asked]) -> str:

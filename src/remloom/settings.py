@@ -25,6 +25,7 @@ _SOURCE = "REMLOOM_SOURCE_"  # and the name of a database that is there: its pas
 _CHOICES = {
     "names": ("rules", "spacy"),
     "model_calls": ("allowed", "never"),
+    "recall_order": ("learned", "plain"),
     "synchronous": ("full", "normal"),
 }
 _PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")  # within a URL
@@ -62,6 +63,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder_timeout: Annotated[float, Meta(ge=0, le=86_400)] = 20.0
     # of late interaction: colbert | none; empty: colbert beside an embedder that has a name
     token_encoder: str = ""
+    # of turns of chats, in recall: learned, or plain, by the weights of the search's parts alone
+    recall_order: str = "learned"
     reranker: str = "none"  # of recall: none | local | onnx:<folder> | fastembed:<model> | llm
     names: str = "rules"  # how names are found in what is read: rules, or spacy (extra `ner`)
     model_dir: str = ""  # folder with the bundled embedder's files, when not from its package

@@ -8,10 +8,11 @@ from pathlib import Path
 from bench.quality import constructed, form
 from bench.quality.heldout import OPTIONS, options
 
+import remloom.bench
 from remloom import Memory
 from remloom.retrieve import recall
 
-STUDIO = Path(form.__file__).with_name("studio.json")
+STUDIO = Path(remloom.bench.__file__).with_name("studio.json")
 
 
 def test_names_relations_hops_and_time_each_help_the_questions_they_are_for(tmp_path: Path) -> None:

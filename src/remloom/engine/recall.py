@@ -94,6 +94,7 @@ class Recalling:
                 card,
                 engine.late_interaction,
                 deadline=engine.deadline,
+                has_learned_order=engine.settings.recall_order == "learned",
             )
         return self._recallers[name]
 

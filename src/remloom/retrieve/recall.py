@@ -24,6 +24,8 @@ from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking
 from .connections import follow, with_expansion, with_neighbours
 from .guidance import raise_guidance, replies
+from .learned_order import MOST, correct_order
+from .learned_order import PART as LEARNED
 from .options import RecallOptions
 from .overview import raise_overview
 from .prompt_context import within_budget
@@ -47,6 +49,7 @@ WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     # the lead of an older turn that a newer one may overtake
     "newer": 0.2,
     "guidance": 1.5,
+    LEARNED: MOST,
 }
 PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # range of the reciprocal ranks of a list, where scores have a range of 1
@@ -79,6 +82,7 @@ class Recaller:
         late: scores what was found by token vectors; None: nobody does.
         deadline: gives that of a question which is about to be put to the embedder and the token
             encoder; default none.
+        has_learned_order: whether the order of turns is corrected by what was learned.
     """
 
     def __init__(
@@ -89,12 +93,14 @@ class Recaller:
         late: LateInteraction | None = None,
         *,
         deadline: Callable[[], Deadline] = Deadline,
+        has_learned_order: bool = True,
     ) -> None:
         self._store = store
         self._embed = embed
         self._card = card
         self._late = late
         self._deadline = deadline
+        self._has_learned_order = has_learned_order
 
     def recall(
         self,
@@ -194,6 +200,9 @@ class Recaller:
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
             with self._store.snapshot():
                 raise_overview(self._store, candidates, question, WEIGHTS["overview"])
+        if not reason and self._has_learned_order and question.uses(LEARNED):
+            with self._store.snapshot():
+                correct_order(self._store, candidates, question)
         if not reason and question.uses("newer") and asks_present(question.text):
             with self._store.snapshot():
                 scale = RRF_SCALE if options.fusion == "rrf" else 1.0
