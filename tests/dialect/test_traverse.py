@@ -212,6 +212,15 @@ def test_plan_counts_every_edge_of_a_hub(hub: Memory) -> None:
     assert answer.edge_summary[0] == ("hub", "has", "leaf-299")
 
 
+def test_a_plan_shows_the_rare_types_of_a_hub_first(hub: Memory) -> None:
+    hub.write(
+        [Edge(src="hub", rel_type="run-by", dst="ann", created_at=datetime(2001, 1, 1, tzinfo=UTC))]
+    )
+    answer = hub.query("TRAVERSE PLAN WITH hub")
+    assert answer.edge_summary[0] == ("hub", "run-by", "ann")
+    assert len(answer.edge_summary) == 200
+
+
 def test_breadth_all_reaches_everything(hub: Memory) -> None:
     answer = hub.query("TRAVERSE has WITH hub BREADTH ALL LIMIT 1000")
     # two records are called leaf 7

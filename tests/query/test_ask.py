@@ -128,6 +128,35 @@ def test_the_seeds_org_chart_takes_three_turns_with_memos(opening: Opening) -> N
     json.dumps(response, default=str)
 
 
+def test_a_plan_is_shown_by_counts_and_a_few_edges_of_each_type(opening: Opening) -> None:
+    model = scripted(step('TRAVERSE PLAN WITH "Sarah Chen"'), step(answer="Bob."))
+    memory = opening(model)
+    memory.write([Edge(src="Sarah Chen", rel_type="wrote", dst=f"Note {n}") for n in range(40)])
+    memory.ask("Whom does Sarah manage?")
+    shown = prompts(model)[1]
+    assert "counts: wrote out 40, manages out 2, reports-to out 1" in shown
+    assert shown.count("note-") == 3
+    assert "Sarah Chen [1] reports-to cto" in shown
+
+
+def test_a_text_in_a_row_is_shown_as_far_as_a_passage_is(opening: Opening) -> None:
+    select = "SELECT content FROM resources WHERE name = 'Harbour'"
+    model = scripted(step(select), step(answer="Eight berths [1]."))
+    memory = opening(model)
+    memory.write(
+        [Resource(name="Harbour", content=f"{'Gulls. ' * 40}Eight berths. {'Rain. ' * 40}")]
+    )
+    memory.ask("How many berths?")
+    assert "Eight berths." in prompts(model)[1]
+
+
+def test_a_search_by_words_finds_a_name_that_vectors_do_not_tell_apart(opening: Opening) -> None:
+    model = scripted(step("SEARCH 'berth' MODE words"), step(answer="Per berth [1]."))
+    memory = opening(model)
+    memory.ask("What is charged per berth?")
+    assert "Pricing Decision" in prompts(model)[1]
+
+
 def test_the_model_is_shown_edges_names_memos_and_numbered_records(opening: Opening) -> None:
     model = scripted(
         step('TRAVERSE manages WITH LOOKUP "Sarah Chen"', memo="Goal: team"),

@@ -5,6 +5,7 @@ What is from the memory stands behind `>`, so it cannot pass for a number, a hin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,7 +26,8 @@ from .result import Citation
 
 MAX_TURN = 6_000  # bytes of all the records that one turn brought back
 _MAX_PASSAGE = 600  # characters of a record's text
-_MAX_CELL = 200  # characters of a value in a row
+_MAX_VALUE = 200  # characters of a field
+_MAX_CELL = 600  # of a value in a row, which may be a text
 # Fields of a record that are shown besides its text.
 _SHOWN_FIELDS = (
     "aliases",
@@ -38,6 +40,7 @@ _SHOWN_FIELDS = (
 
 _Item = TypeVar("_Item")
 _MAX_EDGES = 100  # of an edge summary
+_MAX_EXAMPLES = 3  # of each type and direction in a PLAN, which has the counts besides
 
 _Edge: TypeAlias = tuple[str, str, str]  # source key, edge type, target key
 
@@ -140,7 +143,7 @@ class Transcript:
         if answer.rows:
             yield "> " + " | ".join(map(one_line, answer.columns))
         for row in answer.rows:
-            yield "> " + " | ".join(map(_short, row))
+            yield "> " + " | ".join(_short(value, _MAX_CELL) for value in row)
 
     def _edge_lines(self, answer: Answer) -> Iterator[str]:
         for node in answer.nodes:
@@ -149,9 +152,10 @@ class Transcript:
         if answer.edge_summary:
             yield "edges:"
         yield from (f"> {sentence}" for sentence in self.connections.add_answer(answer))
-        if len(answer.edge_summary) > _MAX_EDGES:
-            yield f"and {len(answer.edge_summary) - _MAX_EDGES} more edges"
         report = answer.report
+        is_plan = isinstance(report, TraverseReport) and report.is_plan
+        if len(answer.edge_summary) > _MAX_EDGES and not is_plan:
+            yield f"and {len(answer.edge_summary) - _MAX_EDGES} more edges"
         if isinstance(report, TraverseReport):
             if report.edge_counts:
                 yield f"> counts: {', '.join(map(_count_text, report.edge_counts))}"
@@ -172,7 +176,9 @@ def _hint_lines(answer: Answer) -> Iterator[str]:
     if isinstance(report, TraverseReport):
         if not is_empty and report.depth == 0 and not answer.edge_summary:
             yield (
-                "hint: no such edges leave it; DIRECTION in follows those that lead to it,"
+                "hint: no such edges, in neither direction; SELECT and SEARCH find what names it"
+                if report.direction == "both"
+                else "hint: no such edges leave it; DIRECTION in follows those that lead to it,"
                 " DIRECTION both any"
             )
         if omitted := report.omitted_nodes:
@@ -214,7 +220,7 @@ def _excerpt(text: str, matched: str) -> str:
     return f"{before}{text[start:end]}{after}"
 
 
-def _short(value: object) -> str:
+def _short(value: object, longest: int = _MAX_VALUE) -> str:
     match value:
         case None:
             text = "null"
@@ -226,7 +232,7 @@ def _short(value: object) -> str:
             text = ", ".join(f"{name}: {_short(inner)}" for name, inner in value.items())
         case _:
             text = str(value)
-    return one_line(text, _MAX_CELL)
+    return one_line(text, longest)
 
 
 class Connections:
@@ -247,12 +253,14 @@ class Connections:
             self._names.setdefault(labels.key(name), numbered)
 
     def add_answer(self, answer: Answer) -> list[str]:
-        """The sentences of one answer. Those of a PLAN, which follows no edges, are not kept."""
+        """The sentences of one answer. Those of a PLAN, which follows no edges, are not kept, and
+        are examples of each type."""
         edges = answer.edge_summary[:_MAX_EDGES]
         paths = [node.path for node in answer.nodes]
         report = answer.report
-        is_plan = isinstance(report, TraverseReport) and report.is_plan
-        if not is_plan:
+        if isinstance(report, TraverseReport) and report.is_plan:
+            edges = _examples(answer)
+        else:
             self._edges.update(dict.fromkeys(edges))
             self._paths.update(dict.fromkeys(paths))
         return [*self._edge_sentences(edges), *self._gap_sentences(paths)]
@@ -292,6 +300,19 @@ class Connections:
 
     def _name(self, key: str) -> str:
         return self._names.get(key) or _plain(key)
+
+
+def _examples(answer: Answer) -> list[_Edge]:
+    """The first edges of each type and direction."""
+    starts = set(answer.source_nodes)
+    counts: Counter[tuple[str, bool]] = Counter()
+    examples = []
+    for edge in answer.edge_summary:
+        kind = edge[1], edge[0] in starts
+        counts[kind] += 1
+        if counts[kind] <= _MAX_EXAMPLES:
+            examples.append(edge)
+    return examples
 
 
 def _plain(name: str) -> str:

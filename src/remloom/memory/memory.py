@@ -501,8 +501,8 @@ class Memory:
 
         Args:
             vector: in place of the text's own.
-            mode: "vector", or "late": of what vectors and words find, those whose tokens fit those
-                of the text best (late interaction).
+            mode: "vector"; "late": of what vectors and words find, those whose tokens fit those
+                of the text best (late interaction); or "words" (BM25), which needs no embedder.
 
         Raises:
             EmbedderError: there is no embedder, or it does not work; in mode late, no token

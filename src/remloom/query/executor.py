@@ -214,6 +214,9 @@ class Executor:
         """
         if query.mode == "late":
             return self._search_late(query)
+        if query.mode == "words":
+            words = TextSearch(query.text, query.schema, query.where, query.limit)
+            return replace(self.search_text(words), statement=render(query))
         spec, vector = self._vector_spec(query), self._query_vector(query)
 
         def fetch(count: int) -> list[Match]:
@@ -235,6 +238,8 @@ class Executor:
         if query.mode == "late":
             return self._late_matches(query, *self._late_question(query))[: query.limit]
         spec = self._vector_spec(query)
+        if query.mode == "words":
+            return self.store.search.text(query.text, spec)
         return self.store.search.vector(self._query_vector(query), spec)
 
     def _search_late(self, query: Search) -> Answer:

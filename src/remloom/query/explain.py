@@ -74,6 +74,8 @@ def _(query: Fuzzy, _: Store) -> _Steps:
 
 @_explain.register(Search)
 def _(query: Search, store: Store) -> _Steps:
+    if query.mode == "words":
+        return _explain(TextSearch(query.text, query.schema, query.where, query.limit), store)
     schema = known_schema(query.schema, store.schemas)
     model, dims = store.vectors.model() or ("the embedder", 0)
     search = (

@@ -26,8 +26,8 @@ MIN_BREADTH = 9
 
 Strategy: TypeAlias = Literal["breadth-first", "depth-first"]
 STRATEGIES: tuple[Strategy, ...] = ("breadth-first", "depth-first")
-SearchMode: TypeAlias = Literal["vector", "late"]
-SEARCH_MODES: tuple[SearchMode, ...] = ("vector", "late")
+SearchMode: TypeAlias = Literal["vector", "late", "words"]
+SEARCH_MODES: tuple[SearchMode, ...] = ("vector", "late", "words")
 DIRECTIONS: tuple[Direction, ...] = ("out", "in", "both")
 ORDER_FIELDS = (
     "edge.created_at", "edge.weight", "edge.rel_type", "edge.valid_from", "edge.valid_to",
@@ -87,7 +87,7 @@ class Search(Struct, frozen=True, gc=False):
     limit: int = 10  # records at most
     vector: Sequence[float] | None = None  # in place of the text
     # what is nearest: by the vectors of records, or, of what those and words find, by the vectors
-    # of their tokens
+    # of their tokens, or what has the words (BM25)
     mode: SearchMode = "vector"
 
     def __post_init__(self) -> None:
@@ -101,9 +101,15 @@ class Search(Struct, frozen=True, gc=False):
         _check_whole("LIMIT", self.limit, 1, MAX_LIMIT if is_plain else MOST_RESULTS)
         if self.mode not in SEARCH_MODES:
             raise UnknownNameError("mode of SEARCH", str(self.mode), SEARCH_MODES)
-        if self.mode == "late" and self.vector is not None:
+        if self.mode != "vector" and self.vector is not None:
             raise InvalidInputError(
-                "late interaction needs a text, and is given a vector", remedy="give the text"
+                f"a SEARCH in mode {self.mode} needs a text, and is given a vector",
+                remedy="give the text",
+            )
+        if self.mode == "words" and self.min_score is not None:
+            raise InvalidInputError(
+                "MIN is a cosine, and a SEARCH in mode words has none",
+                remedy="leave MIN out, or search in mode vector",
             )
 
 

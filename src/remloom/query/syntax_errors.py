@@ -10,7 +10,7 @@ from ..errors import QuerySyntaxError, SqlGuardError
 from .transformer import EXAMPLES, SyntaxFault
 
 _MAX_QUOTED = 60  # characters of a text that an example has in quotes
-_MODES = ("late", "vector")
+_MODES = ("late", "vector", "words")
 _FIRST_WORDS = ("LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "EXPLAIN")
 _OTHER_SQL = frozenset({
     "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "TRUNCATE", "DROP", "ALTER", "CREATE",

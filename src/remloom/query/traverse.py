@@ -16,6 +16,8 @@ from msgspec import Struct
 from ..model import (
     MAX_NODE_EDGES,
     Answer,
+    Direction,
+    EdgeKey,
     Entity,
     Node,
     Record,
@@ -38,6 +40,7 @@ from .traverse_start import Finder, Starts, find_starts
 # Of a node's edges one more is loaded than is shown, to know whether there are more.
 _LOADED_EDGES = MAX_NODE_EDGES + 1
 _MAX_SUMMARY = 200  # edges in `edge_summary`
+_EXAMPLES = 3  # of a type that a hub's newest edges would leave out of a PLAN
 _MAX_KEYS = 5  # named in `executed`
 
 _Reachable = TypeVar("_Reachable", Node, WalkStep)
@@ -105,15 +108,7 @@ class _Traversal:
         new_keys = _new_keys(start_keys, by_depth[1:])
         stages = self._stages(by_depth, new_keys)
         keys = [key for keys_at_depth in new_keys for key in keys_at_depth]
-        summary = self._store.graph.edge_keys(
-            EdgeSpec(
-                keys,
-                direction=self._query.direction,
-                rel_types=self._types,
-                limit=_MAX_SUMMARY,
-                as_of=self._as_of,
-            )
-        )
+        counts = self._count_edges(keys) if self._query.max_depth == 0 else None
         return Answer(
             query_type="traverse",
             statement=render(self._query),
@@ -121,8 +116,8 @@ class _Traversal:
             nodes=nodes,
             stages=stages,
             source_nodes=start_keys,
-            edge_summary=summary,
-            report=self._report(nodes, reached, stages[-1].found.edges, keys),
+            edge_summary=self._summarize_edges(keys, counts),
+            report=self._report(nodes, reached, stages[-1].found.edges, counts),
         )
 
     # -- the walk ----------------------------------------------------------------------------------
@@ -237,7 +232,7 @@ class _Traversal:
         nodes: Sequence[Node],
         reached: _Reached,
         edges: int,
-        keys: Sequence[str],
+        counts: tuple[TypeCount, ...] | None,
     ) -> TraverseReport:
         query = self._query
         is_out = query.direction == "out" and query.max_depth > 0
@@ -262,22 +257,39 @@ class _Traversal:
             ),
             as_of=self._as_of,
             written_later=sum(node.written_later for node in nodes),
-            edge_counts=self._count_edges(keys) if query.max_depth == 0 else None,
+            edge_counts=counts,
             start_truncated=self._starts.truncated,
             incoming_edges=self._count_incoming() if leads_nowhere else 0,
             resolved=tuple(self._starts.resolved),
         )
 
+    def _summarize_edges(
+        self, keys: Sequence[str], counts: tuple[TypeCount, ...] | None
+    ) -> list[EdgeKey]:
+        """The first edges of these keys; of a PLAN some of every type that it counts."""
+        summary = self._edge_keys(keys, self._query.direction, self._types, _MAX_SUMMARY)
+        if counts is None or len(summary) < _MAX_SUMMARY:
+            return summary
+        # what is rare among many is what leads on
+        shown = {rel_type for _, rel_type, _ in summary}
+        rare = [
+            edge
+            for count in counts
+            if count.rel_type not in shown
+            for edge in self._edge_keys(keys, count.direction, [count.rel_type], _EXAMPLES)
+        ]
+        return [*rare, *summary][:_MAX_SUMMARY]
+
     def _count_incoming(self) -> int:
         """Count the edges that lead to the start, `_MAX_SUMMARY` at most."""
-        spec = EdgeSpec(
-            self._start_keys,
-            direction="in",
-            rel_types=self._types,
-            limit=_MAX_SUMMARY,
-            as_of=self._as_of,
+        return len(self._edge_keys(self._start_keys, "in", self._types, _MAX_SUMMARY))
+
+    def _edge_keys(
+        self, keys: Sequence[str], direction: Direction, types: Sequence[str] | None, limit: int
+    ) -> list[EdgeKey]:
+        return self._store.graph.edge_keys(
+            EdgeSpec(keys, direction=direction, rel_types=types, limit=limit, as_of=self._as_of)
         )
-        return len(self._store.graph.edge_keys(spec))
 
     def _count_edges(self, keys: Sequence[str]) -> tuple[TypeCount, ...]:
         counts = self._store.graph.count_by_type(
