@@ -5,7 +5,6 @@ What is from the memory stands behind `>`, so it cannot pass for a number, a hin
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -305,14 +304,10 @@ class Connections:
 def _examples(answer: Answer) -> list[_Edge]:
     """The first edges of each type and direction."""
     starts = set(answer.source_nodes)
-    counts: Counter[tuple[str, bool]] = Counter()
-    examples = []
+    kinds: dict[tuple[str, bool], list[_Edge]] = {}
     for edge in answer.edge_summary:
-        kind = edge[1], edge[0] in starts
-        counts[kind] += 1
-        if counts[kind] <= _MAX_EXAMPLES:
-            examples.append(edge)
-    return examples
+        kinds.setdefault((edge[1], edge[0] in starts), []).append(edge)
+    return [edge for edges in kinds.values() for edge in edges[:_MAX_EXAMPLES]]
 
 
 def _plain(name: str) -> str:
