@@ -124,7 +124,7 @@ def test_a_stream_gives_each_statement_as_soon_as_its_line_has_come() -> None:
         ("TRAVERSE WITH x DEPTH 2 DI", ["DIRECTION"]),
         ("FUZZY sara TYPE ", ["film", "person"]),
         ("FUZZY sara TYPE person ", ["THRESHOLD", "LIMIT"]),
-        ("SEARCH berth MODE ", ["vector", "late"]),
+        ("SEARCH berth MODE ", ["vector", "late", "words"]),
         ("SEARCH x IN e", ["entities"]),
         ("SELECT name FROM ", ["resources", "entities", "moments"]),
         ("\\t", ["\\tenant"]),

@@ -556,7 +556,7 @@ def test_a_mode_that_there_is_not_is_told_with_those_that_there_are(
     with pytest.raises(QuerySyntaxError) as caught:
         memory.query(f'SEARCH "walls" {clause}')
     assert message in str(caught.value)
-    assert caught.value.fields["expected"] == ["late", "vector"]
+    assert caught.value.fields["expected"] == ["late", "vector", "words"]
 
 
 class Counting(WordTokenEncoder):
