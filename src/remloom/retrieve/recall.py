@@ -29,7 +29,7 @@ from .learned_order import PART as LEARNED
 from .options import RecallOptions
 from .overview import raise_overview
 from .prompt_context import within_budget
-from .question import OVERVIEWS, REQUEST, Embed, Paraphrase, RecallQuestion, asks_present
+from .question import ORDER, OVERVIEWS, REQUEST, Embed, Paraphrase, RecallQuestion, asks_present
 from .reranking import LOOKED_AT, Reranker, rerank
 from .scores import blend
 from .signals import SIGNALS, rank_summaries
@@ -62,6 +62,7 @@ UNKNOWN_LANGUAGE_FACTOR = 0.3
 # factor for words and the reranker, for a request in a chat with an assistant: the turns that
 # matter have other words, and do not answer it
 REQUEST_FACTOR = 0.3
+SURE_REQUEST = 0.5  # probability from which on late interaction is left out
 _BY_LIKENESS = ("text", "rerank")
 POOL = 60  # records that each signal brings, at least
 REQUEST_POOL = 100  # the same for a request, which the turns that matter hardly resemble
@@ -200,7 +201,9 @@ class Recaller:
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
             with self._store.snapshot():
                 raise_overview(self._store, candidates, question, WEIGHTS["overview"])
-        if not reason and self._has_learned_order and question.uses(LEARNED):
+        # what is asked for in order was chosen so that it covers the subject
+        corrects = self._has_learned_order and question.kind != ORDER
+        if not reason and corrects and question.uses(LEARNED):
             with self._store.snapshot():
                 correct_order(self._store, candidates, question)
         if not reason and question.uses("newer") and asks_present(question.text):
@@ -276,6 +279,9 @@ class Recaller:
     def _late_question(self, question: RecallQuestion, deadline: Deadline) -> TokenQuestion | None:
         late = self._late
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
+            return None
+        # what governs a request shares no words with it: half of the CPU time for nothing
+        if question.request_probability >= SURE_REQUEST:
             return None
         return late.question(question.compared_text, deadline)
 
