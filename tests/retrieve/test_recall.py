@@ -345,7 +345,7 @@ def test_a_single_day_of_which_nothing_is_known_is_no_stretch(chat: Memory) -> N
     found = chat.recall(
         "What happened yesterday?", now=datetime(2026, 11, 23, tzinfo=ZoneInfo("UTC"))
     )
-    assert found.reason == "nothing is remembered of 2026-11-22 (yesterday)"
+    assert found.reason.startswith("nothing is remembered of 2026-11-22 (yesterday); the nearest")
 
 
 # -- time ------------------------------------------------------------------------------------------
@@ -435,7 +435,7 @@ def test_a_time_without_anything_in_it_is_an_abstention_that_names_it(chat: Memo
     found = chat.recall("What happened in March 2021?", now=MAY)
     assert (found.abstained, found.reason) == (
         True,
-        "nothing is remembered of 2021-03-01 to 2021-03-31 (March 2021)",
+        "nothing is remembered of 2021-03-01 to 2021-03-31 (March 2021); the nearest is of 2024-05-08",
     )
 
 

@@ -34,7 +34,7 @@ from .reranking import LOOKED_AT, Reranker, rerank
 from .scores import blend
 from .signals import SIGNALS, rank_summaries
 from .time_expressions import Window
-from .timeline import timeline
+from .timeline import nearest_days, timeline
 
 if TYPE_CHECKING:
     from ..query.late_interaction import LateInteraction, TokenQuestion
@@ -145,15 +145,17 @@ class Recaller:
         hits, tokens = _within_budget(options, found)
         if not hits and options.mode == "auto" and not options.abstain:
             return None
+        reason = _over_budget(options, found)
+        if not found:
+            nearest = nearest_days(self._store, window, options.predicate)
+            reason = f"nothing is remembered of {window}{nearest}"
         return Recall(
             question=question.original,
             asked=question.text,
             mode="temporal",
             hits=hits,
             abstained=not hits,
-            reason=""
-            if hits
-            else _over_budget(options, found) or f"nothing is remembered of {window}",
+            reason="" if hits else reason,
             window=window.span,
             tokens=tokens,
             explained={"window": str(window)} if options.explain else {},

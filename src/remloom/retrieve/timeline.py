@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..model import Hit, Moment, Reason, RecallHit, Record, Resource
-from ..predicates import Predicate, Query
+from ..predicates import And, Gte, Lt, Predicate, Query
 from ..query.duplicates import merge_copies, search_distinct
 from ..store.contract import Store
 from ..store.results import Match
@@ -35,6 +35,17 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
         hits.append(_hit(moment, window))
         hits += _longest_resources(store, moment, window, resources_each)
     return hits
+
+
+def nearest_days(store: Store, window: Window, where: Predicate | None) -> str:
+    """Name the days before and after a time that nothing is of; empty if none has a resource."""
+    start, end = window.span
+    beyond = (Lt("starts_at", start), Gte("starts_at", end))
+    queries = [Query().filter(And((one, where)) if where else one).limit(1) for one in beyond]
+    last, first = queries[0].order_by("starts_at", "desc"), queries[1].order_by("starts_at")
+    found = [one for query in (last, first) for one in store.records.query("resources", query)]
+    days = [f"{one.starts_at.astimezone(window.zone):%Y-%m-%d}" for one in found]  # type: ignore[union-attr]
+    return f"; the nearest is of {' and of '.join(days)}" if days else ""
 
 
 def _latest_resources(
