@@ -20,6 +20,7 @@ from bench.quality import assistant_chats, written
 from bench.quality.cached import CachedEmbedder, CachedTokens
 from bench.quality.domains import Reading
 from bench.quality.locomo import Opened
+from bench.quality.tables import put_into_page
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -221,10 +222,24 @@ def show(console: Console, title: str, judged: Mapping[str, list[Any]]) -> None:
     console.print(table)
 
 
+def _written_table(judged: Mapping[str, Mapping[str, list[Any]]]) -> str:
+    """The table of the page: of each domain, asked with all parts."""
+    lines = ["| domain | half | questions | plain | learned | difference |", "|---" * 6 + "|"]
+    for half, domains in judged.items():
+        for name, ((count, before, after, low, high), *_) in domains.items():
+            values = (
+                f"{100 * before:.1f} | {100 * after:.1f} | {100 * low:+.1f} to {100 * high:+.1f}"
+            )
+            lines.append(f"| {name} | {half} | {count} | {values} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training.order", description=__doc__)
     parser.add_argument(
-        "--judge", action="store_true", help="write nothing; judge the held half too"
+        "--judge",
+        action="store_true",
+        help="judge the held half too, and write docs/recall-quality.md alone",
     )
     given = parser.parse_args()
     console = Console(width=110)
@@ -236,8 +251,9 @@ def main() -> int:
     show(console, "each domain learned from the others", left_out)
     trees = learn(domains)
     if given.judge:
-        held = gather("held")
-        show(console, "the held half", {name: judge(trees, ways) for name, ways in held.items()})
+        held = {name: judge(trees, ways) for name, ways in gather("held").items()}
+        show(console, "the held half", held)
+        put_into_page({"learned": _written_table({"left out": left_out, "held": held})})
         return 0
     fallen = [name for name, rows in left_out.items() if rows[0][-1] < 0]
     if fallen:
