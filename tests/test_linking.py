@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom import Edge, Entity, Memory, Message, Moment, Resource, labels
 from remloom.errors import EmbedderError, StoreError
 from remloom.ingest.linking import Linker
 from remloom.store.rules.merge import keys_of
@@ -202,6 +203,48 @@ def test_what_is_forgotten_while_it_is_linked_does_not_come_back(
     assert memory.lookup("acme").records == []
 
 
+def test_what_has_expired_is_linked_to_nothing(memory: Memory) -> None:
+    memory.read_text("a call with acme", uri="a.txt", name="a")
+    memory.read_text("a call with umbra", uri="b.txt", name="b")
+    ids = memory.write([Entity(name="acme"), Entity(name="umbra")])
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    memory.admin.set_expiry([ids[0], memory.get_resources(uri="b.txt")[0].id], past)
+    memory.admin.optimize()
+    assert _mentions(memory) == {"a": set()}
+    assert memory.lookup("acme").records == []
+
+
+def test_linking_that_was_broken_off_goes_on_and_makes_no_edge_twice(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"gadget number {n}" for n in range(200)]
+    memory.read_text(", ".join(f"{name} broke" for name in names), uri="g.txt", name="g")
+    memory.write([Entity(name=name) for name in names])
+    whole, calls = Linker._link_texts, iter(range(9))
+
+    def fail_later(self: Linker, naming: object) -> None:
+        if next(calls):
+            raise StoreError("the power is cut")
+        whole(self, naming)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Linker, "_link_texts", fail_later)
+        with pytest.raises(StoreError):
+            memory.admin.optimize()
+    assert 0 < sum(map(len, _mentions(memory).values())) < 200
+    assert 0 < memory.admin.stats().unlinked < 200
+    for _ in range(2):
+        memory.admin.optimize()
+        edges = [
+            edge.key
+            for text in _mentions(memory)
+            for edge in memory.get_edges(text, direction="out")
+            if edge.rel_type == "mentions"
+        ]
+        assert len(edges) == len(set(edges))
+        assert {to for *_, to in edges} == {labels.key(name) for name in names}
+
+
 def test_a_name_that_too_many_texts_say_is_a_word(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,14 +264,20 @@ def _embed_pending(memory: Memory) -> None:
         memory.embed_pending()
 
 
+def _work_off_job(memory: Memory) -> None:
+    memory.jobs.add("optimize")
+    assert memory.jobs.work(until_idle=True, kinds=["optimize"]) == 1
+
+
 @pytest.mark.parametrize(
     "keep_up",
     [
         lambda memory: memory.admin.optimize(),
         _embed_pending,
         lambda memory: memory.jobs.work(until_idle=True),
+        _work_off_job,
     ],
-    ids=["optimize", "embed_pending", "idle worker"],
+    ids=["optimize", "embed_pending", "idle worker", "job"],
 )
 def test_reading_and_writing_leave_it_to_upkeep(
     memory: Memory, keep_up: Callable[[Memory], object]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom import Entity, Memory, Moment, Resource, Row
+from remloom import Entity, Memory, Message, Moment, Resource, Row
 from remloom.testing.embedder import WordEmbedder
 
 QUESTION = "How do I repair leaking gates?"
@@ -51,12 +51,44 @@ def test_a_moment_and_a_row_are_recalled_by_their_summaries_too(memory: Memory) 
     assert _names(memory, "Is there varnish on the oak rudder?") == ["job-7"]
 
 
-def test_where_a_text_answers_summaries_change_nothing(memory: Memory) -> None:
-    memory.write([Resource(name="note", content="To repair leaking gates, drain the lock first.")])
-    before = memory.recall(QUESTION).hits
-    memory.write([Entity(name="Sluice", type="task", summary="How to repair leaking things.")])
-    after = memory.recall(QUESTION).hits
-    assert [hit.record.name for hit in after] == [hit.record.name for hit in before] == ["note"]
+def test_a_summary_comes_beside_the_text_that_answers(memory: Memory) -> None:
+    memory.write([
+        Resource(name="note", content="To repair leaking gates, drain the lock first."),
+        Entity(name="Sluice", type="task", summary="How to repair leaking things."),
+        Entity(name="Dana", type="person", summary="Repairs the gates of the lock."),
+    ])  # fmt: skip
+    assert set(_names(memory, QUESTION)) == {"note", "Sluice", "Dana"}
+    assert _names(memory, "Who is Dana?")[0] == "Dana"
+
+
+def test_of_many_summaries_one_takes_a_place_of_ten_from_the_texts(memory: Memory) -> None:
+    notes = [Resource(name=f"note {n}", content=f"Repair gate {n} that leaks.") for n in range(20)]
+    memory.write(notes)
+    before = _names(memory, QUESTION)
+    summaries = [Entity(name=f"Gate {n}", type="gate", summary=SUMMARY) for n in range(20)]
+    memory.write(summaries)
+    after = _names(memory, QUESTION)
+    assert len(after) == len(before) == 10
+    assert [name for name in after if name in before] == before[:9]
+    (summary,) = (name for name in after if name not in before)
+    assert summary.startswith("Gate")
+
+
+def test_what_has_no_summary_changes_no_hit(memory: Memory) -> None:
+    at = datetime(2024, 5, 1, tzinfo=UTC)
+    turns = [
+        Message(speaker="Ann", text="The gates leak again.", at=at),
+        Message(speaker="Ben", text="How do we repair the leaking gates, Ann?", at=at),
+        Message(speaker="Ann", text="We drain the lock, as for every repair.", at=at),
+    ]
+    memory.read_chat(turns, uri="chat.json")
+    before = _names(memory, QUESTION)
+    memory.write([
+        Entity(name="Sluice", type="task"),
+        Moment(name="Leaking gates", starts_at=at, ends_at=at, topic_tags=("repair", "gates")),
+    ])  # fmt: skip
+    assert before
+    assert _names(memory, QUESTION) == before
 
 
 def test_a_question_that_no_summary_answers_is_not_answered_by_one(memory: Memory) -> None:

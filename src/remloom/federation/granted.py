@@ -30,8 +30,8 @@ from ..store.definitions import Schemas
 from ..store.encoding import SCHEMAS, embedded_text
 from ..store.indexes.name_similarity import NameMatches, split_name
 from ..store.indexes.postings import K1, B
-from ..store.results import Match
-from ..store.specs import EdgeSpec, NameSpec, SearchSpec
+from ..store.results import Match, with_summaries
+from ..store.specs import MOST_SUMMARIES, EdgeSpec, NameSpec, SearchSpec
 from ..text.analysis import term_set, terms
 
 _AT_ONCE = 500  # ids of one query
@@ -164,10 +164,18 @@ class _Search:
         return score_names(text, found, spec.threshold)[: spec.limit]
 
     def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
+        found = self._nearest(vector, spec)
+        for schema in spec.summaries:
+            # what was granted of them is found as of any schema
+            beside = replace(spec, schema=schema, where=None, limit=MOST_SUMMARIES, summaries=())
+            found += self._nearest(vector, beside)
+        return with_summaries(sorted(found, key=lambda match: -match.score), spec)
+
+    def _nearest(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
         if spec.schema is None or spec.schema not in self._scope.conditions:
             return []
-        narrowed = replace(spec, where=self._scope.narrowed(spec.schema, spec.where))
-        found = self._search.vector(vector, narrowed)
+        where = self._scope.narrowed(spec.schema, spec.where)
+        found = self._search.vector(vector, replace(spec, where=where, summaries=()))
         return [replace(match, record=_shown(match.record)) for match in found]
 
     def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
@@ -176,12 +184,13 @@ class _Search:
     def text(self, text: str, spec: SearchSpec) -> list[Match]:
         pool: list[Record] = []
         for schema in self._scope.conditions:
-            if spec.schema in (None, schema):
-                where = self._scope.narrowed(schema, spec.where)
+            if spec.schema in (None, schema) or schema in spec.summaries:
+                where = None if schema in spec.summaries else spec.where
                 count = max(_POOL, _DEEP * spec.limit)
-                found = self._search.text(text, SearchSpec(count, schema, where))
+                narrowed = SearchSpec(count, schema, self._scope.narrowed(schema, where))
+                found = self._search.text(text, narrowed)
                 pool += [_shown(match.record) for match in found]
-        return score_texts(text, pool)[: spec.limit]
+        return with_summaries(score_texts(text, pool), spec)
 
 
 class _NoGraph:

@@ -51,7 +51,7 @@ class Jobs:
 
         Args:
             kind: the method: read, learn, dream, moments, affinity, consolidate, observe,
-                normalise, embed_pending, reembed, sweep, sync, discover.
+                normalise, embed_pending, reembed, optimize, sweep, sync, discover.
             payload: its arguments, JSON; a budget as `{"tokens": …, "calls": …, "cost": …}`.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 _JOB_OWNERS = {
     **dict.fromkeys(("moments", "affinity", "consolidate"), "dreams"),
     **dict.fromkeys(("observe", "normalise"), "profile"),
-    **dict.fromkeys(("reembed", "sweep"), "admin"),
+    **dict.fromkeys(("optimize", "reembed", "sweep"), "admin"),
     **dict.fromkeys(("sync", "discover"), "schemas"),
 }
 

@@ -32,6 +32,7 @@ _PATHS = ("source", "held_out", "path")
 # scopes of jobs whose method asks for another than `dream`
 _SCOPES: Mapping[str, Scope] = {
     "embed_pending": "write",
+    "optimize": "admin",
     "discover": "admin",
     "read": "admin",
     "reembed": "admin",
@@ -125,8 +126,8 @@ class ServedDocuments(OfMemory):
 
         Args:
             kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
-                embed_pending, sweep, reembed, sync, discover, or read of a path below
-                `serve_read_roots`. A key needs the scope of what is done, too.
+                embed_pending, sweep, reembed, optimize, sync, discover, or read of a path
+                below `serve_read_roots`. A key needs the scope of what is done, too.
             payload: its arguments.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 # the fields of a Reason, in order: made one only for what is returned
 Share = tuple[str, float, int, float, str]
 _SCORE = attrgetter("score")
+_HITS_A_SUMMARY = 10
 
 
 class RankedRecord(Struct, frozen=True, gc=False):
@@ -33,6 +34,17 @@ class Ranking(Struct, frozen=True):
     # the scores that become 0 and 1; None: the lowest and the highest of the list
     floor: float | None = None
     top: float | None = None
+
+
+def ranking_beside(
+    records: list[RankedRecord], schemas: Collection[str], floor: float | None = None
+) -> Ranking:
+    """A list of texts with summaries, the records of `schemas`, among them: on the scale of the
+    texts, which are worth what they are without summaries."""
+    scores = [one.score for one in records if one.record.schema not in schemas]
+    if not scores or len(scores) == len(records):
+        return Ranking(records, floor=floor)
+    return Ranking(records, floor=min(scores) if floor is None else floor, top=max(scores))
 
 
 class Candidate(Struct, gc=False, eq=False):
@@ -156,6 +168,20 @@ class Candidates:
         """Take a candidate out; its scores in the lists stay."""
         del self._by_id[id]
         self._turns = None
+
+    def hold_summaries(self, schemas: Collection[str], limit: int) -> None:
+        """Let few summaries, the records of `schemas`, take places of texts: one in ten hits. Of
+        the others only their names count, which the question may have."""
+        summaries = [one for one in self._by_id.values() if one.record.schema in schemas]
+        if not summaries:
+            return
+        free = limit - (len(self._by_id) - len(summaries))
+        room = max(1, limit // _HITS_A_SUMMARY, free)
+        for one in sorted(summaries, key=_SCORE, reverse=True)[room:]:
+            named = [share for share in one.shares if share[0] == "entity"]
+            one.shares, one.score = named, sum(share[1] for share in named)
+            if not named:
+                self.drop(one.record.id)
 
     def fuse(self, fusion: str, weights: Mapping[str, float]) -> None:
         """Give every candidate the weighted sum of what the lists say."""

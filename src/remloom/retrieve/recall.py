@@ -21,7 +21,7 @@ from ..query.late_interaction import with_missing
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS, raise_newer_turns
-from .candidates import Candidate, Candidates, RankedRecord, Ranking
+from .candidates import Candidate, Candidates, RankedRecord, Ranking, ranking_beside
 from .connections import follow, with_expansion, with_neighbours
 from .guidance import raise_guidance, replies
 from .learned_order import MOST, correct_order
@@ -32,7 +32,7 @@ from .prompt_context import within_budget
 from .question import ORDER, OVERVIEWS, REQUEST, Embed, Paraphrase, RecallQuestion, asks_present
 from .reranking import LOOKED_AT, Reranker, rerank
 from .scores import blend
-from .signals import SIGNALS, rank_summaries
+from .signals import SIGNALS
 from .time_expressions import Window
 from .timeline import nearest_days, timeline
 
@@ -176,15 +176,12 @@ class Recaller:
         with self._store.snapshot():
             candidates, weights = self._find(question, pending, late)
             self._boost(candidates, question)
+            candidates.hold_summaries(question.summarized_schemas, options.limit)
             doubts = options.abstain and not (question.kind == REQUEST and heeded(candidates))
             reason = (
                 unrelated(self._store, candidates, question.subject, self._card) if doubts else ""
             )
-            if reason or not any(candidates):
-                summaries = self._find_summaries(question)
-                if summaries is not None:
-                    (candidates, weights), reason = summaries, ""
-            elif doubts:
+            if doubts and not reason:
                 reason = misattributed(self._store, candidates, question)
         if self._late is not None:
             self._late.repair()
@@ -262,22 +259,6 @@ class Recaller:
         candidates.fuse(question.options.fusion, weights)
         return candidates, weights
 
-    def _find_summaries(
-        self, question: RecallQuestion
-    ) -> tuple[Candidates, dict[str, float]] | None:
-        """Find summaries for a question that no text answers; None if no summary does either."""
-        candidates = Candidates()
-        for part, ranking in rank_summaries(self._store, question, POOL).items():
-            candidates.add(part, ranking)
-        weights = self._weights(candidates, question)
-        candidates.fuse(question.options.fusion, weights)
-        self._boost(candidates, question)
-        fits = any(candidates) and not (
-            question.options.abstain
-            and unrelated(self._store, candidates, question.subject, self._card)
-        )
-        return (candidates, weights) if fits else None
-
     def _late_question(self, question: RecallQuestion, deadline: Deadline) -> TokenQuestion | None:
         late = self._late
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
@@ -294,7 +275,7 @@ class Recaller:
         if late is None or token_question is None:
             return
         try:
-            ranking = _rank_late(late, candidates, token_question)
+            ranking = _rank_late(late, candidates, token_question, question.summarized_schemas)
         except EmbedderError as error:
             if late.is_requested and not isinstance(error, EmbedderTimeoutError):
                 raise
@@ -336,19 +317,24 @@ class Recaller:
 
 
 def _rank_late(
-    late: LateInteraction, candidates: Candidates, question: TokenQuestion
+    late: LateInteraction,
+    candidates: Candidates,
+    question: TokenQuestion,
+    summarized: Sequence[str],
 ) -> Ranking | None:
     """Rank what words and vectors propose; None where too few have token vectors yet."""
     ids = [*dict.fromkeys(id for part in _PROPOSING_LATE for id in candidates.scores(part))]
     scores = late.scores(question, ids)
+    texts = [id for id in ids if candidates[id].record.schema not in summarized] or ids
+    found = [scores[id] for id in texts if id in scores]
     # one without tokens says nothing, and must not draw the scale down to it
-    low = min((score for score in scores.values() if score > -1), default=None)
-    if low is None or len(scores) < _MADE * len(ids):
+    low = min((score for score in found if score > -1), default=None)
+    if low is None or len(found) < _MADE * len(texts):
         return None
     scores = with_missing(scores, ids, blend(candidates.scores("vector")))
     ordered = sorted(ids, key=lambda id: -scores[id])
     ranked = [RankedRecord(candidates[id].record, scores[id]) for id in ordered]
-    return Ranking(ranked, floor=low)
+    return ranking_beside(ranked, summarized, low)
 
 
 def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:

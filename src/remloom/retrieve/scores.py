@@ -33,7 +33,7 @@ def blend(
     high = max(scores.values()) if top is None else top
     low = min(scores.values()) if floor is None else floor
     if high <= low:
-        return dict.fromkeys(scores, 1.0)
+        return {id: float(score >= low) for id, score in scores.items()}
     span = high - low
     if floor is None and top is None:
         return {id: (score - low) / span for id, score in scores.items()}

@@ -5,7 +5,7 @@ To add one, write a function that ranks records, and list it in `SIGNALS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import nlargest
 from itertools import chain
@@ -18,7 +18,7 @@ from ..model import Entity, Record, Resource, Row, label_of_record
 from ..store.contract import Store
 from ..store.results import Match
 from ..store.specs import SearchSpec
-from .candidates import Path, RankedRecord, Ranking
+from .candidates import Path, RankedRecord, Ranking, ranking_beside
 from .connections import mentions, rarity, relations
 from .names import lookup
 from .question import RecallQuestion
@@ -51,26 +51,22 @@ def _at_its_turn(
 
 
 def _by_text(store: Store, question: RecallQuestion, count: int) -> Ranking:
-    found = _with_words(store, question, question.searched_text, count)
-    return _ranking_of_words(found, count)
-
-
-def _ranking_of_words(found: Sequence[Match], count: int) -> Ranking:
+    summarized = question.summarized_schemas
+    found = _with_words(store, question, question.searched_text, count, summarized)
     # a list that is not full has every record with any of the words
-    floor = 0.0 if len(found) < count else None
-    return Ranking([RankedRecord(one.record, one.score) for one in found], floor=floor)
+    is_full = sum(one.record.schema not in summarized for one in found) == count
+    ranked = [RankedRecord(one.record, one.score) for one in found]
+    return ranking_beside(ranked, summarized, None if is_full else 0.0)
 
 
 def _by_vector(store: Store, question: RecallQuestion, count: int) -> _Rank:
     if question.vector is None:
         return lambda: None
-    find = _begin_vector_searches(store, question, question.vector, count)
-
-    return lambda: _ranking_of_vectors(find())
-
-
-def _ranking_of_vectors(found: Sequence[Match]) -> Ranking:
-    return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
+    summarized = question.summarized_schemas
+    find = _begin_vector_searches(store, question, question.vector, count, summarized)
+    return lambda: ranking_beside(
+        [RankedRecord(one.record, one.score, one.matched) for one in find()], summarized
+    )
 
 
 def _by_names(store: Store, question: RecallQuestion, _count: int) -> Ranking:
@@ -136,33 +132,17 @@ def _by_paraphrases(store: Store, question: RecallQuestion, count: int) -> Ranki
     return Ranking(nlargest(count, best.values(), key=_SCORE), floor=0.0, top=1.0)
 
 
-def rank_summaries(store: Store, question: RecallQuestion, count: int) -> dict[str, Ranking]:
-    """Rank by words and meaning what `SIGNALS` find by its name alone: entities, moments and rows
-    without searchable fields, by their summaries. By the part of the search."""
-    schemas = question.summarized_schemas
-    rankings: dict[str, Ranking] = {}
-    if question.uses("text"):
-        found = _with_words(store, question, question.searched_text, count, schemas)
-        rankings["text"] = _ranking_of_words(found, count)
-    if question.vector is not None:
-        search = _begin_vector_searches(store, question, question.vector, count, schemas)
-        rankings["vector"] = _ranking_of_vectors(search())
-    return rankings
-
-
 def _with_words(
     store: Store,
     question: RecallQuestion,
     text: str,
     count: int,
-    schemas: Sequence[str] | None = None,
+    summarized: Sequence[str] = (),
 ) -> list[Match]:
-    """The records with the words of a text, best first; by default of schemas with texts."""
-    found: list[Match] = []
-    for schema in question.searched_schemas if schemas is None else schemas:
-        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
-        found += store.search.text(text, spec)
-    return nlargest(count, found, key=_SCORE)
+    """The records of schemas with texts that have the words of a text, best first; with them
+    summaries of `summarized`."""
+    found = [store.search.text(text, spec) for spec in _specs(question, count, summarized)]
+    return _best(found, count, summarized)
 
 
 def _begin_vector_searches(
@@ -170,16 +150,31 @@ def _begin_vector_searches(
     question: RecallQuestion,
     vector: Sequence[float],
     count: int,
-    schemas: Sequence[str] | None = None,
+    summarized: Sequence[str] = (),
 ) -> Callable[[], list[Match]]:
-    """Begin to find the records with a window like a vector, best first."""
+    """Begin to find the records with a window like a vector, and such summaries, best first."""
     searches = [
-        store.search.begin_vector(
-            vector, SearchSpec(schema=schema, where=question.predicate, limit=count)
-        )
-        for schema in (question.searched_schemas if schemas is None else schemas)
+        store.search.begin_vector(vector, spec) for spec in _specs(question, count, summarized)
     ]
-    return lambda: nlargest(count, chain.from_iterable(find() for find in searches), key=_SCORE)
+    return lambda: _best([find() for find in searches], count, summarized)
+
+
+def _specs(question: RecallQuestion, count: int, summarized: Sequence[str]) -> Iterator[SearchSpec]:
+    """A search of each schema with texts; summaries are found beside resources."""
+    for schema in question.searched_schemas:
+        summaries = summarized if schema == "resources" else ()
+        yield SearchSpec(count, schema, question.predicate, summaries=summaries)
+
+
+def _best(found: Sequence[list[Match]], count: int, summarized: Sequence[str]) -> list[Match]:
+    """The `count` best texts, and the summaries among them."""
+    if len(found) == 1:
+        return found[0]
+    matches = list(chain.from_iterable(found))
+    texts = [match for match in matches if match.record.schema not in summarized]
+    best = nlargest(count, texts, key=_SCORE)
+    summaries = [match for match in matches if match.record.schema in summarized]
+    return sorted([*best, *summaries], key=_SCORE, reverse=True)
 
 
 SIGNALS = (

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
-from ..model import Record
+from ..model import Record, Resource
+from .specs import MOST_SUMMARIES, SearchSpec
 
 
 class Written(Struct, frozen=True):
@@ -51,6 +54,23 @@ class Match(Struct, frozen=True, gc=False):
     record: Record
     score: float
     matched: str = ""  # the key that matched (names), or "start:end" of the best window (vectors)
+
+
+def with_summaries(matches: Iterable[Match], spec: SearchSpec) -> list[Match]:
+    """What a search is to find of matches, best first: see `SearchSpec`."""
+    found: list[Match] = []
+    left, beside = spec.limit, MOST_SUMMARIES if spec.summaries else 0
+    for match in matches:
+        if not spec.summaries or match.record.schema == spec.schema:
+            left -= 1
+        elif beside and not isinstance(match.record, Resource) and match.record.summary:
+            beside -= 1
+        else:
+            continue
+        found.append(match)
+        if not left:
+            break
+    return found
 
 
 class WalkStep(Struct, frozen=True, gc=False):

@@ -16,6 +16,7 @@ from ..predicates import Predicate
 LOOKUP_EDGES = 100  # shown on a record that is looked up by key
 MOST_WORDS = 4  # of a name that is looked for in texts
 MOST_NAMESAKES = 1_000  # records that one name tells of: what more of them share is a word
+MOST_SUMMARIES = 5  # found beside the records of a schema
 
 
 class EdgeOrder(Struct, frozen=True):
@@ -60,12 +61,18 @@ class WalkSpec(Struct, frozen=True, gc=False):
 
 
 class SearchSpec(Struct, frozen=True, gc=False):
-    """Among which records a text or a vector is searched, and how many to return."""
+    """Among which records a text or a vector is searched, and how many to return.
+
+    With `summaries`, the records of those schemas that have a summary are found as well, as far as
+    they are better than the last of the others: at most `MOST_SUMMARIES`, over the limit. It goes
+    with a `schema`; `where` says nothing of them.
+    """
 
     limit: int
     schema: str | None = None  # None: records of every schema
     where: Predicate | None = None
     min_score: float | None = None  # cosine, of a search by vector
+    summaries: Sequence[str] = ()
 
 
 class NameSpec(Struct, frozen=True, gc=False):

@@ -17,10 +17,10 @@ from ...predicates import All, And, Predicate
 from ..encoding import has_expired, now, searchable_text
 from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..predicate_sql import Compilers
-from ..results import Match
+from ..results import Match, with_summaries
 from ..rules.record_ids import show_parents
 from ..rules.vector_validation import to_vector
-from ..specs import NameSpec, SearchSpec
+from ..specs import MOST_SUMMARIES, NameSpec, SearchSpec
 from .binary_arrays import Half
 from .database import PostgresDatabase, TenantCursor
 from .indexes import bm25_index
@@ -34,6 +34,7 @@ _OVERFETCH = 4
 # graph, and exact.
 _FEW = 5_000
 _MOST = 1_000  # candidates that an HNSW search may keep
+_HAS_SUMMARY = " AND r.body ->> 'summary' <> ''"
 _PARAMETER = re.compile(r"%s|%%")
 
 
@@ -111,15 +112,20 @@ class PostgresSearch:
         if spec.schema is not None:
             self._compilers.definitions.of(spec.schema)
         condition, values = self._condition(spec.schema, spec.where)
+        if spec.summaries:
+            others = f"r.schema = ANY (%s){_HAS_SUMMARY}"
+            condition = f" AND (({condition.removeprefix(' AND ')}) OR {others})"
+            values.append(list(spec.summaries))
         sql = SQL.fill("texts_by_number", condition=condition)
         matches: list[Match] = []
+        left = spec.limit
         read_record = self._reader()
         with self._server.filtering(spec.where) as cursor:
             numbers, scores = bm25_index.score(cursor, text)
             start = 0
             count = spec.limit * _OVERFETCH if condition else spec.limit
             # More and more at a time, until enough of them meet the condition.
-            while start < len(numbers) and len(matches) < spec.limit:
+            while start < len(numbers) and left > 0:
                 batch = numbers[start : start + count].tolist()
                 rows = cursor.execute(sql, (cursor.tenant, batch, *values)).fetchall()
                 records = {text_no: row for text_no, *row in rows}
@@ -129,9 +135,10 @@ class PostgresSearch:
                     record = read_record(decode(*records[text_no]))
                     if not has_expired(record):
                         matches.append(Match(record, float(score)))
+                        left -= not spec.summaries or record.schema == spec.schema
                 start += count
                 count *= _OVERFETCH
-        return self._shown(matches[: spec.limit])
+        return self._shown(with_summaries(matches, spec))
 
     def having_all(self, text: str, limit: int) -> list[Resource]:
         condition, values = self._condition("resources", None)
@@ -156,10 +163,19 @@ class PostgresSearch:
     # -- vectors -----------------------------------------------------------------------------------
 
     def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
+        found = self._near(vector, spec)
+        for schema in spec.summaries:
+            beside = SearchSpec(MOST_SUMMARIES, schema, min_score=spec.min_score)
+            # an entity without a summary has no vector
+            found += self._near(vector, beside, "" if schema == "entities" else _HAS_SUMMARY)
+        return with_summaries(sorted(found, key=lambda match: -match.score), spec)
+
+    def _near(self, vector: Sequence[float], spec: SearchSpec, also: str = "") -> list[Match]:
         schema = spec.schema or ""
         self._compilers.definitions.of(schema)
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, spec.where, schema)
+        condition += also
         ef = max(self._ef, spec.limit)
         query = VectorQuery(schema, Half(data), condition, values, ef)
         nearest = self._at_once(query, dims, spec.limit)

@@ -7,11 +7,11 @@ import pytest
 
 from ... import labels
 from ...errors import EmbedderMismatchError, VectorError
-from ...model import Entity, Record, Resource
+from ...model import Entity, Moment, Record, Resource
 from ...predicates import Eq, In
 from ...store.batch import VectorBatch
 from ...store.contract import Store
-from ...store.specs import NameSpec, SearchSpec
+from ...store.specs import MOST_SUMMARIES, NameSpec, SearchSpec
 from ...store.stats import MoveStats
 from .opening import (
     EVERY,
@@ -53,6 +53,45 @@ class Finding(Opened):
         assert having("seat prices") == ["0", "2", "4"]
         store.delete([store.records.lookup(["0"])["0"][0].id])
         assert having("seat prices") == ["2", "4"]
+
+    def test_summaries_are_found_beside_texts_and_take_no_place_of_them(self, store: Store) -> None:
+        register(store, NOTES)
+        texts = [
+            Resource(name=f"text {n}", content="tea " + "some more " * n, embedding=[1, 0.1 * n])
+            for n in range(4)
+        ]
+        put(
+            store,
+            *texts,
+            Entity(name="cup", summary="Tea, tea.", embedding=[1, 0.05]),
+            Entity(name="tea without a summary"),
+            Moment(name="tea time", topic_tags=("tea",), embedding=[1, 0]),
+            Moment(name="breakfast", summary="Tea, toast " + "jam " * 30, embedding=[1, 0.9]),
+        )
+
+        def found(limit: int, *summaries: str) -> list[set[str]]:
+            spec = SearchSpec(limit, "resources", summaries=summaries)
+            both = store.search.text("tea", spec), store.search.vector([1, 0], spec)
+            for some in both:
+                scores = [match.score for match in some]
+                assert scores == sorted(scores, reverse=True)
+            return [set(names(some)) for some in both]
+
+        every = {one.name for one in texts}
+        assert found(9) == [every, every]
+        assert found(9, "entities") == [every | {"cup"}] * 2
+        assert found(9, "entities", "moments") == [every | {"cup", "breakfast"}] * 2
+        for some in found(3, "entities", "moments"):
+            assert len(some & every) == 3
+            assert some - every == {"cup"}
+
+    def test_few_summaries_are_found_of_many(self, store: Store) -> None:
+        put(store, Resource(name="text", content="some tea"))
+        put(store, *(Entity(name=f"cup {n}", summary="tea") for n in range(300)))
+        spec = SearchSpec(2, "resources", summaries=["entities"])
+        found = names(store.search.text("tea", spec))
+        assert "text" in found
+        assert len(found) == 1 + MOST_SUMMARIES
 
     # -- lookup ------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ def add(
     """Have a method called by a worker, once.
 
     KIND is the method: read, learn, dream, moments, affinity, consolidate, observe, normalise,
-    embed_pending, reembed, sweep, sync or discover. For example:
+    embed_pending, reembed, optimize, sweep, sync or discover. For example:
     remloom jobs add read source=notes/
 
     Args:

@@ -21,7 +21,7 @@ from ...predicate_sql import Compilers
 from ...results import Match
 from ...rules.record_ids import show_parents
 from ...rules.vector_validation import to_vector
-from ...specs import NameSpec, SearchSpec
+from ...specs import MOST_SUMMARIES, NameSpec, SearchSpec
 from ..file.database import SqliteDatabase
 from ..graph.label_numbers import LabelNumbers
 from ..rows import SQL, add_content, decode, fetch_parents
@@ -51,6 +51,7 @@ class _Filter(Struct, frozen=True):
     hits: str
     condition: str = ""
     values: Sequence[Any] = ()
+    counted: str = ""  # the schema whose records the limit is of; empty: all
 
     def state(self, cursor: apsw.Cursor) -> Any:
         """Identify the filter and the state of the file, by this thread's connection."""
@@ -198,7 +199,14 @@ class SqliteSearch:
         if spec.where is not None and not isinstance(spec.where, All):
             sql, values = self._compilers.of(spec.schema or "resources").compile(spec.where)
             parts.append(f"({sql})")
-        return _Filter(hits, " AND ".join(parts), values)
+        condition = " AND ".join(parts)
+        if not spec.summaries:
+            return _Filter(hits, condition, values)
+        for name in spec.summaries:
+            self._compilers.definitions.of(name)
+        names = ", ".join(f"'{name}'" for name in spec.summaries)
+        has_summary = f"r.schema IN ({names}) AND r.body ->> '$.summary' <> ''"
+        return _Filter(hits, f"({condition} OR {has_summary})", values, spec.schema or "")
 
     def _search(self, ask: _Search, size: int, filter: _Filter, limit: int) -> list[Match]:
         """Return the `limit` best records that pass the filter.
@@ -232,7 +240,7 @@ class SqliteSearch:
                     count *= _OVERFETCH
             # All hits are allowed from here on: only windows of one record, and what has expired,
             # leave too few.
-            unfiltered = _Filter(filter.hits)
+            unfiltered = _Filter(filter.hits, counted=filter.counted)
             while True:
                 matches, is_final = self._records(
                     cursor, ask(count, allow), count, unfiltered, limit
@@ -265,17 +273,23 @@ class SqliteSearch:
         has_windows = filter.hits == "vectors"
         best: dict[int, tuple[Record, float, str]] = {}
         apart: list[int] = []
+        left, beside = limit, MOST_SUMMARIES
         found = cursor.execute(sql, (numbers, *filter.values))
         for position, first, last, record_no, schema, body, is_apart in found:
-            if record_no not in best:
+            is_beside = filter.counted not in ("", schema)
+            if record_no not in best and (beside or not is_beside):
                 record = decode(schema, body, None)
                 if record.expires_at is not None and has_expired(record):
                     continue
+                if is_beside:
+                    beside -= 1
+                else:
+                    left -= 1
                 window = f"{first}:{last}" if has_windows else ""
                 best[record_no] = record, hits[position][1], window
                 if is_apart:
                     apart.append(record_no)
-                if len(best) == limit:
+                if not left:
                     break
         if apart:
             for record_no, content in cursor.execute(SQL.contents, (str(apart),)):
@@ -286,4 +300,4 @@ class SqliteSearch:
             Match(read_record(record), score, window) for record, score, window in best.values()
         ]
         show_parents((match.record for match in matches), partial(fetch_parents, cursor))
-        return matches, len(best) == limit or len(hits) < requested
+        return matches, not left or len(hits) < requested
