@@ -207,8 +207,8 @@ def test_what_has_expired_is_linked_to_nothing(memory: Memory) -> None:
     memory.read_text("a call with acme", uri="a.txt", name="a")
     memory.read_text("a call with umbra", uri="b.txt", name="b")
     ids = memory.write([Entity(name="acme"), Entity(name="umbra")])
-    past = datetime(2020, 1, 1, tzinfo=UTC)
-    memory.admin.set_expiry([ids[0], memory.get_resources(uri="b.txt")[0].id], past)
+    (text,) = (text.id for text in memory.admin.records("resources") if text.name == "b")
+    memory.admin.set_expiry([ids[0], text], datetime(2020, 1, 1, tzinfo=UTC))
     memory.admin.optimize()
     assert _mentions(memory) == {"a": set()}
     assert memory.lookup("acme").records == []
@@ -218,7 +218,7 @@ def test_linking_that_was_broken_off_goes_on_and_makes_no_edge_twice(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"gadget number {n}" for n in range(200)]
-    memory.read_text(", ".join(f"{name} broke" for name in names), uri="g.txt", name="g")
+    memory.read_text(" ".join(f"The {name} broke." for name in names), uri="g.txt", name="g")
     memory.write([Entity(name=name) for name in names])
     whole, calls = Linker._link_texts, iter(range(9))
 
