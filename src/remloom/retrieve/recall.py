@@ -204,7 +204,7 @@ class Recaller:
         corrects = self._has_learned_order and question.kind != ORDER
         if not reason and corrects and question.uses(LEARNED):
             with self._store.snapshot():
-                _correct_order_of_texts(self._store, candidates, question)
+                _correct_order(self._store, candidates, question)
         if not reason and question.uses("newer") and asks_present(question.text):
             with self._store.snapshot():
                 scale = RRF_SCALE if options.fusion == "rrf" else 1.0
@@ -316,7 +316,7 @@ class Recaller:
         return with_expansion(best, expansion, options.limit)
 
 
-def _correct_order_of_texts(store: Store, candidates: Candidates, question: RecallQuestion) -> None:
+def _correct_order(store: Store, candidates: Candidates, question: RecallQuestion) -> None:
     """Correct the order of turns; a summary, of which nothing was learned, keeps its place."""
     schemas = question.summarized_schemas
     summaries = [one for one in candidates if one.record.schema in schemas]
