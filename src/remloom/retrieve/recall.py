@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -326,8 +327,9 @@ def _correct_order(store: Store, candidates: Candidates, question: RecallQuestio
     correct_order(store, candidates, question)
     scores = sorted((turn.candidate.score for turn in candidates.turns), reverse=True)
     for one, place in zip(summaries, places, strict=True):
-        if place < len(scores) and scores[place] < one.score:
-            one.add_share(LEARNED, scores[place] - one.score)
+        # the best turn keeps its score
+        if 0 < place < len(scores):
+            one.add_share(LEARNED, fmean(scores[place - 1 : place + 1]) - one.score)
 
 
 def _rank_late(
