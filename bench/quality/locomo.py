@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from remloom import Memory
+from remloom import Memory, Resource
 from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.retrieve import PARTS, Recaller
+from remloom.retrieve.options import for_context
 from remloom.retrieve.prompt_context import count_tokens
 
 from .cached import CachedEmbedder, CachedTokens, Remembered, RememberedLate
@@ -82,6 +83,8 @@ def mean(values: Iterator[float]) -> float:
 
 HEAD = "| system | frac@10 | all@10 | frac@20 | MRR |"
 HEAD_OF_KINDS = f"{HEAD} multi-hop | temporal | open-domain | single-hop | tokens@10 |"
+HEAD_OF_CONTEXT = "| tokens of a context | context, all | context, share |"
+BUDGET = 2_000  # tokens of a context
 
 
 def row(run: Run) -> str:
@@ -148,6 +151,26 @@ def recalled(**options: Any) -> Search:
         return [id for hit in found.hits for id in hit.message_ids], False, written
 
     return search
+
+
+def in_context(opened: Opened, question: str, **options: Any) -> set[str]:
+    """The ids of the turns in a context, those beside a hit as well."""
+    changes: Any = {"now": opened.now, "abstain": False, "budget_tokens": BUDGET, **options}
+    hits = opened.memory.recall(question, for_context(None, changes)).hits
+    records = [record for hit in hits for record in (*hit.before, hit.record, *hit.after)]
+    return {id for one in records if isinstance(one, Resource) for id in one.message_ids}
+
+
+def context_table(conversations: Sequence[Opened]) -> str:
+    """How much of the evidence a context has."""
+    shares = [
+        len(question.gold & in_context(opened, question.text)) / len(question.gold)
+        for opened in conversations
+        for question in opened.questions
+        if question.gold and question.category in ANSWERABLE
+    ]
+    cells = _cells(mean(float(share == 1) for share in shares), mean(iter(shares)))
+    return table(HEAD_OF_CONTEXT, [f"| {BUDGET:,} | {cells}"])
 
 
 def bm25(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
@@ -291,6 +314,8 @@ def main() -> int:
         ]
         sections = {"locomo": table(HEAD_OF_KINDS, map(row_of_kinds, runs))}
         print(sections["locomo"], flush=True)
+        sections["context"] = context_table(conversations)
+        print(f"\n{sections['context']}", flush=True)
         sections["abstention"] = abstention(conversations)
         print(f"\n{sections['abstention']}", flush=True)
         if given.ablate:

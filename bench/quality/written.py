@@ -12,25 +12,21 @@ and whether what holds now comes before what it amends.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from remloom.model import RecallHit
-from remloom.retrieve.options import for_context
-
 from .cached import CachedEmbedder, CachedTokens
 from .domains import Reading
 from .form import Conversation, Question, load
-from .locomo import Opened
+from .locomo import Opened, in_context
 from .tables import put_into_page
 
 FOLDER = Path(__file__).with_name("chats")
 HALVES = ("chosen", "held")
-BUDGET = 2_000  # tokens of a context
 HEAD = (
     "| domain | half | questions | frac@10 | all@10 | frac@20 | three and more | sessions@10"
     " | newest first | context, all | context, share | silent without an answer |"
@@ -78,15 +74,8 @@ def ask(memory: Opened, question: Question, **options: Any) -> Asked:
         return Asked(question, [], is_silent=silent)
     found = memory.memory.recall(question.text, limit=20, neighbours=0, abstain=False, **common)
     asked = Asked(question, [id for hit in found.hits for id in hit.message_ids])
-    wanted = for_context(None, common | {"budget_tokens": BUDGET, "abstain": False})
-    given = memory.memory.recall(question.text, wanted).hits
-    asked.given = {id for hit in given for id in _ids_around(hit)}
+    asked.given = in_context(memory, question.text, **options)
     return asked
-
-
-def _ids_around(hit: RecallHit) -> Iterator[str]:
-    for record in (*hit.before, hit.record, *hit.after):
-        yield from getattr(record, "metadata", {}).get("message_ids", ())
 
 
 def read(reading: Reading, half: str) -> dict[str, list[Opened]]:

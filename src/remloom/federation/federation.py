@@ -310,7 +310,7 @@ class Federation:
         **changes: Unpack[RecallChanges],
     ) -> str:
         """Recall as text for a prompt: quoted passages, each with its tenant and source; by default
-        at most 20 in 1500 tokens. Who did not answer is said at the end."""
+        in 1500 tokens. Who did not answer is said at the end."""
         answer = self.recall(question, for_context(options, changes))
         recall = Recall(question=question, hits=list(answer.hits), reason=answer.reason)
         silent = [f"{tenant} ({why})" for tenant, why in answer.unanswered.items()]

@@ -654,10 +654,12 @@ class Memory:
     ) -> str:
         """Recall what answers a question as text for a prompt.
 
-        The text has quoted passages with source, date and trust, within a budget: by default at
-        most 20 hits in 1500 tokens; options given as a value say how many hits, and, if they have
-        one, the budget. With `profile=True` it begins with what is known of the user, in half
-        of the budget and 600 tokens at most. See `recall` for the options and errors.
+        The text has quoted passages with source, id, date and trust, within a budget of 1500 tokens
+        by default; a heading leaves out what the one before it says too. By default at most 100
+        hits, and besides them only the short question before a short reply; options given as a
+        value say how many hits and neighbours, and, if they have one, the budget. With
+        `profile=True` it begins with what is known of the user, in half of the budget and 600
+        tokens at most. See `recall` for the options and errors.
         """
         return self._recalling.context(question, options, changes)
 

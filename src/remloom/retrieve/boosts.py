@@ -19,13 +19,12 @@ from .. import labels
 from ..model import SESSION_GAP, Record, Resource
 from ..store.batch import Vector
 from ..store.contract import Store
-from .candidates import Candidate, Candidates
+from .candidates import Candidate, Candidates, asks
 from .guidance import is_instruction, replies, user_turns
 from .options import HALF_LIFE
 from .question import TOLD, RecallQuestion
 from .scores import blend, cosines
 
-_QUESTION_ENDS = ("?", "？", "?)", '?"')
 _OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
 
@@ -89,7 +88,7 @@ def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     return [
         (turn.candidate, turn.record)
         for turn in candidates.turns
-        if turn.speaker and turn.record.content.rstrip().endswith(_QUESTION_ENDS)
+        if turn.speaker and asks(turn.record)
     ]
 
 

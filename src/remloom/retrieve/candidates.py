@@ -16,6 +16,12 @@ Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 Share = tuple[str, float, int, float, str]
 _SCORE = attrgetter("score")
 _HITS_A_SUMMARY = 10
+_QUESTION_ENDS = ("?", "？", "?)", '?"')
+
+
+def asks(turn: Resource) -> bool:
+    """Whether it ends in a question."""
+    return turn.content.rstrip().endswith(_QUESTION_ENDS)
 
 
 class RankedRecord(Struct, frozen=True, gc=False):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from math import log2
 from operator import attrgetter
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,7 +16,8 @@ from ..query.duplicates import text_of
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
 from ..text.analysis import term_set
-from .candidates import Candidate, Path
+from ..text.sentences import count_words
+from .candidates import Candidate, Path, asks
 from .names import lookup, speaker_key
 from .question import RecallQuestion
 from .scores import blend, cosines
@@ -27,6 +29,7 @@ _FOLLOWED = 5  # things that are followed at each hop
 _HUB_RARITY = 0.3  # below which a thing, such as a speaker, leads everywhere
 _RECORDS = 20  # records that each of them brings
 _UNFIT = 0.3  # of the score, of what is found by a hop and does not fit the question
+_SHORT = 20  # words of a reply that is understood by a question, and of the question
 _ROOM = 5  # one in five hits may be of the expansion
 _LINKED = frozenset(("entity", "graph", "hops"))
 _SCORE = attrgetter("score")
@@ -87,28 +90,67 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
 
     What is a hit itself is left out.
     """
+    ids = {hit.id for hit in hits}
+    beside = _beside(store, hits, reach)
+    return [
+        replace(
+            hit,
+            before=tuple(one for one in beside[hit.id].before if one.id not in ids),
+            after=tuple(one for one in beside[hit.id].after if one.id not in ids),
+        )
+        if hit.id in beside
+        else hit
+        for hit in hits
+    ]
+
+
+def with_questions(store: Store, hits: Sequence[RecallHit]) -> list[RecallHit]:
+    """Give each hit that is a short reply the short question before it, which may be a hit too."""
+    beside = _beside(store, [hit for hit in hits if _is_short(hit.record)], 1)
+    return [
+        replace(hit, before=tuple(beside[hit.id].before))
+        if hit.id in beside and any(_asks(one, hit.record) for one in beside[hit.id].before)
+        else hit
+        for hit in hits
+    ]
+
+
+def _is_short(record: Record) -> bool:
+    if not isinstance(record, Resource) or not record.speaker:
+        return False
+    return count_words(record.content) <= _SHORT
+
+
+def _asks(turn: Resource, reply: Record) -> bool:
+    """Whether it is a short question of somebody else than who replies."""
+    speaker = getattr(reply, "speaker", "")
+    return asks(turn) and _is_short(turn) and turn.speaker != speaker
+
+
+class _Beside(NamedTuple):
+    before: list[Resource]
+    after: list[Resource]
+
+
+def _beside(store: Store, hits: Sequence[RecallHit], reach: int) -> dict[str, _Beside]:
+    """What is before and after each hit in its source, by the id of the hit; in their order."""
     if not hits or not reach or edge_types.NEXT.name not in store.graph.edge_types():
-        return list(hits)
+        return {}
     keys = {hit.id: labels.key(hit.name) for hit in hits if hit.schema == "resources"}
+    uris = {hit.id: hit.uri for hit in hits}
     previous, following = _chain_edges(store, set(keys.values()), reach)
     before = {id: _walk(key, previous, reach) for id, key in keys.items()}
     after = {id: _walk(key, following, reach) for id, key in keys.items()}
     neighbours: set[str] = set()
     neighbours.update(*before.values(), *after.values())
-    records = {
-        key: [record for record in some if record.id not in keys]
-        for key, some in store.records.lookup(sorted(neighbours), edges=0).items()
-    }
-    return [
-        replace(
-            hit,
-            before=tuple(reversed(_of_source(hit.uri, before[hit.id], records))),
-            after=tuple(_of_source(hit.uri, after[hit.id], records)),
+    records = store.records.lookup(sorted(neighbours), edges=0)
+    return {
+        id: _Beside(
+            _of_source(uris[id], before[id], records)[::-1],
+            _of_source(uris[id], after[id], records),
         )
-        if hit.id in keys
-        else hit
-        for hit in hits
-    ]
+        for id in keys
+    }
 
 
 def _chain_edges(

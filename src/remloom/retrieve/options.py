@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 HALF_LIFE = 30.0  # days after which a record's recency counts half
 CONTEXT_TOKENS = 1500  # budget of a context
-CONTEXT_HITS = 20  # hits of a context, at most
+CONTEXT_HITS = 100  # hits that are looked at for a context: mostly the budget ends it before
 _LONGEST_LOOK = 86_400  # seconds that may be waited for a reranker
 
 
@@ -44,7 +44,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         fusion: "blend" (of scores), the default, or "rrf" (of ranks).
         exclude: parts of the search to leave out, of `remloom.retrieve.PARTS`.
         hops: at most, where they are followed; default 2.
-        neighbours: resources before and after each hit to return with it; default 1.
+        neighbours: resources before and after each hit to return with it; default 1. None: only
+            the short question before a short reply, the default of `context`.
         preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
         profile: also mind what is known of the user: what they like and dislike are `preferences`
             (those given here go first), and `context` begins with `profile.context`.
@@ -79,7 +80,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     fusion: str = "blend"
     exclude: Collection[str] = ()
     hops: int = 2
-    neighbours: int = 1
+    neighbours: int | None = 1
     preferences: Mapping[str, float] = {}
     profile: bool = False
     purpose: str = ""
@@ -127,7 +128,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             raise InvalidInputError(
                 f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {self.limit!r}"
             )
-        for name, count in (("hops", self.hops), ("neighbours", self.neighbours)):
+        for name, count in (("hops", self.hops), ("neighbours", self.neighbours or 0)):
             if not _is_whole(count) or count < 0:
                 raise InvalidInputError(f"{name} takes a whole number from 0, not {count!r}")
         budget = self.budget_tokens
@@ -164,7 +165,7 @@ class RecallChanges(TypedDict, total=False):
     fusion: str
     exclude: Collection[str]
     hops: int
-    neighbours: int
+    neighbours: int | None
     preferences: Mapping[str, float]
     profile: bool
     purpose: str
@@ -195,7 +196,12 @@ def with_changes(options: RecallOptions | None, changes: RecallChanges) -> Recal
 def for_context(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
     """The same for a context: options made for `recall` have no budget, and a prompt needs one."""
     if options is None:
-        changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
+        changes = {
+            "limit": CONTEXT_HITS,
+            "budget_tokens": CONTEXT_TOKENS,
+            "neighbours": None,
+            **changes,
+        }
     elif _check_options(options).budget_tokens is None:
         changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
     return with_changes(options, changes)

@@ -23,7 +23,7 @@ from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking, ranking_beside
-from .connections import follow, with_expansion, with_neighbours
+from .connections import follow, with_expansion, with_neighbours, with_questions
 from .guidance import raise_guidance, replies
 from .learned_order import MOST, correct_order
 from .learned_order import PART as LEARNED
@@ -67,7 +67,7 @@ SURE_REQUEST = 0.5  # probability from which on late interaction is left out
 _BY_LIKENESS = ("text", "rerank")
 POOL = 60  # records that each signal brings, at least
 REQUEST_POOL = 100  # the same for a request, which the turns that matter hardly resemble
-_DEEP = 3  # times the limit, if that is more
+_SPARE = 40  # beyond the limit, if that is more
 _PROPOSING_LATE = ("text", "vector")
 # Share of candidates that must have token vectors: a list of half of them is worse than vectors.
 _MADE = 0.75
@@ -143,7 +143,7 @@ class Recaller:
         options = question.options
         hits = timeline(self._store, window, options.predicate, options.limit)
         found = hits
-        hits, tokens = _within_budget(options, found)
+        hits, tokens = _within_budget(options, found, question.text)
         if not hits and options.mode == "auto" and not options.abstain:
             return None
         reason = _over_budget(options, found)
@@ -213,7 +213,7 @@ class Recaller:
         if options.abstain:
             drop_far(candidates, self._card)
         all_hits = [] if reason else self._hits(candidates, question)
-        hits, tokens = _within_budget(options, all_hits)
+        hits, tokens = _within_budget(options, all_hits, question.text)
         if not hits and not reason:
             reason = _over_budget(options, all_hits) or nothing_found(self._store)
         return Recall(
@@ -232,11 +232,14 @@ class Recaller:
     def _hits(self, candidates: Candidates, question: RecallQuestion) -> list[RecallHit]:
         with self._store.snapshot():
             hits = [candidate.as_hit() for candidate in self._best(candidates, question)]
-            return with_neighbours(self._store, hits, question.options.neighbours)
+            reach = question.options.neighbours
+            if reach is None:
+                return with_questions(self._store, hits)
+            return with_neighbours(self._store, hits, reach)
 
     def _begin(self, question: RecallQuestion) -> dict[str, Callable[[], Ranking | None]]:
         pool = REQUEST_POOL if question.kind in (REQUEST, *OVERVIEWS) else POOL
-        count = max(pool, _DEEP * question.options.limit)
+        count = max(pool, question.options.limit + _SPARE)
         return {
             signal.part: signal.begin(self._store, question, count)
             for signal in SIGNALS
@@ -353,11 +356,13 @@ def _rank_late(
     return ranking_beside(ranked, summarized, low)
 
 
-def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:
+def _within_budget(
+    options: RecallOptions, hits: list[RecallHit], asked: str
+) -> tuple[list[RecallHit], int]:
     """The hits that fit the budget, and their tokens; 0 where nobody asks, as counting is slow."""
     if options.budget_tokens is None and not options.explain:
         return hits, 0
-    return within_budget(hits, options.budget_tokens, options.count_tokens)
+    return within_budget(hits, options.budget_tokens, options.count_tokens, asked)
 
 
 def _over_budget(options: RecallOptions, hits: Sequence[RecallHit]) -> str:

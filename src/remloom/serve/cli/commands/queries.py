@@ -111,11 +111,11 @@ def recall(
     typed: dict[str, Any],
     question: str,
     *,
-    limit: int = 10,
+    limit: int | None = None,
     budget_tokens: int | None = None,
     mode: Literal["auto", "hybrid", "temporal", "contextual", "iterated"] = "auto",
     hops: int = 2,
-    neighbours: int = 1,
+    neighbours: int | None = None,
     history: Sequence[str] = (),
     now: datetime | None = None,
     where: str | None = None,
@@ -135,11 +135,12 @@ def recall(
     nothing answers, it says so.
 
     Args:
-        limit: hits at most.
-        budget_tokens: tokens of all hits at most.
+        limit: hits at most. [default: 10; with --context 100]
+        budget_tokens: tokens of all hits at most. [default: none; with --context 1500]
         mode: how to look.
         hops: of --mode iterated.
         neighbours: records before and after each hit that go with it, in --json.
+            [default: 1; with --context the question before a short reply]
         history: what was said before the question; repeat it, oldest first.
         now: what "last week" counts from. [default: the present]
         prefer: what names this counts more (1) or less (-1).
@@ -150,17 +151,17 @@ def recall(
         explain: show why each hit came up.
         as_context: print the text for a prompt instead of a list.
     """
-    from ....retrieve.options import RecallOptions
+    from ....retrieve.options import for_context, with_changes
     from ....retrieve.prompt_context import text_of
 
     own = ("question", "prefer", "anyway", "as_context", "across")
-    options = RecallOptions(
-        preferences=dict(map(_parse_preference, prefer)),
-        abstain=not anyway,
-        **{name: value for name, value in typed.items() if name not in own},
-    )
+    changes: Any = {
+        name: value for name, value in typed.items() if name not in own and value is not None
+    }
+    changes |= {"preferences": dict(map(_parse_preference, prefer)), "abstain": not anyway}
     # JSON has the text too, beside all else
     as_context = as_context and not call.json
+    options = (for_context if as_context else with_changes)(None, changes)
     if across is not None:
         with open_across(call, across) as others:
             if not as_context:
