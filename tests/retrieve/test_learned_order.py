@@ -105,3 +105,7 @@ def test_no_turn_is_lost_to_the_correction_of_the_first_hundred(tmp_path: Path) 
         scores = [hit.score for hit in found.hits]
         assert scores == sorted(scores, reverse=True)
         assert all("learned" in {reason.part for reason in hit.reasons} for hit in found.hits)
+
+
+def test_ranks_keep_their_order(memory: Memory) -> None:
+    assert not any(_learned(memory.recall(QUESTION, fusion="rrf")).values())

@@ -81,11 +81,13 @@ class Federation:
         *,
         token_encoder: Callable[[], TokenEncoder | None],
         seconds: float | None,
+        has_learned_order: bool,
     ) -> None:
         self._fan_out = FanOut(tenant_name(as_tenant), grants, opening, tenants)
         self._embedder = embedder
         self._token_encoder = token_encoder
         self._seconds = seconds
+        self._has_learned_order = has_learned_order
         self._closing: list[Callable[[], None]] = [self._fan_out.close]
 
     @classmethod
@@ -154,6 +156,7 @@ class Federation:
             tenants,
             token_encoder=encoder,
             seconds=settings.embedder_timeout or None,
+            has_learned_order=settings.recall_order == "learned",
         )
         federation._closing += [grantors.close, grants.close]
         return federation
@@ -288,7 +291,12 @@ class Federation:
             if encoder is not None:
                 late = LateInteraction(granted, encoder, is_requested=False, begin=begin)
             recaller = Recaller(
-                granted, vectors.for_store(store), self._card(store), late, deadline=deadline
+                granted,
+                vectors.for_store(store),
+                self._card(store),
+                late,
+                deadline=deadline,
+                has_learned_order=self._has_learned_order,
             )
             recalled = recaller.recall(question, own)
             return TenantAnswer(hits=recalled.hits, reason=recalled.reason, note=recalled.note)

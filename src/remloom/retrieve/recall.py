@@ -201,9 +201,7 @@ class Recaller:
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
             with self._store.snapshot():
                 raise_overview(self._store, candidates, question, WEIGHTS["overview"])
-        # what is asked for in order was chosen so that it covers the subject
-        corrects = self._has_learned_order and question.kind != ORDER
-        if not reason and corrects and question.uses(LEARNED):
+        if not reason and self._corrects(question):
             with self._store.snapshot():
                 _correct_order(self._store, candidates, question)
         if not reason and question.uses("newer") and asks_present(question.text):
@@ -227,6 +225,16 @@ class Recaller:
             window=question.window.span if question.window else None,
             tokens=tokens,
             explained=_explained(candidates, question, weights, began) if options.explain else {},
+        )
+
+    def _corrects(self, question: RecallQuestion) -> bool:
+        """Whether the order of turns is corrected: not that of ranks, of which nothing was learned,
+        nor what was chosen to be told in order."""
+        return (
+            self._has_learned_order
+            and question.uses(LEARNED)
+            and question.options.fusion == "blend"
+            and question.kind != ORDER
         )
 
     def _hits(self, candidates: Candidates, question: RecallQuestion) -> list[RecallHit]:

@@ -202,6 +202,7 @@ class Service:
             lambda _stored: memory.admin.embedder,
             token_encoder=lambda: memory.admin.token_encoder,
             seconds=self.settings.embedder_timeout or None,
+            has_learned_order=self.settings.recall_order == "learned",
         ) as federation:
             yield federation
 
