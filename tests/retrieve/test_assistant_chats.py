@@ -125,7 +125,7 @@ def test_an_order_is_found_among_hundreds_of_turns_that_are_more_like_the_reques
     with Memory.open(tmp_path / "ovens", embedder=WordEmbedder()) as memory:
         memory.read_chat(messages, uri="ovens.json")
         found = _found(memory, "Could you suggest an oven for the kitchen?")
-        assert found["m0"] == {"guidance", "learned"}
+        assert "guidance" in found["m0"]
         # nothing else becomes a hit by being looked at
         hits = memory.recall("Could you suggest an oven?", limit=1_000, abstain=False).hits
         assert all(hit.reasons for hit in hits)

@@ -74,15 +74,14 @@ def test_what_fits_better_is_never_lowered_for_it() -> None:
 
 
 def test_turns_are_corrected_and_documents_are_not(memory: Memory) -> None:
-    shares = _learned(memory.recall(QUESTION, limit=100, neighbours=0))
-    assert shares["list"] == 0
-    assert len({share for name, share in shares.items() if name != "list"}) > 1
-    # whoever is best keeps the score that the best had
     plain = memory.recall(QUESTION, limit=100, neighbours=0, exclude=["learned"])
     learned = memory.recall(QUESTION, limit=100, neighbours=0)
-    best = [max(hit.score for hit in one.hits if hit.name != "list") for one in (plain, learned)]
-    assert best[0] == pytest.approx(best[1], abs=1e-4)
-    assert {hit.id for hit in plain.hits} == {hit.id for hit in learned.hits}
+    names = [[hit.name for hit in one.hits] for one in (plain, learned)]
+    assert names[0] != names[1]
+    assert names[0].index("list") == names[1].index("list")
+    assert _learned(learned)["list"] == 0
+    scores = [[hit.score for hit in one.hits] for one in (plain, learned)]
+    assert scores[0] == pytest.approx(scores[1])
 
 
 def test_it_is_switched_off_by_one_setting(tmp_path: Path) -> None:
@@ -104,7 +103,8 @@ def test_no_turn_is_lost_to_the_correction_of_the_first_hundred(tmp_path: Path) 
         found = memory.recall(QUESTION, limit=150, neighbours=0)
         scores = [hit.score for hit in found.hits]
         assert scores == sorted(scores, reverse=True)
-        assert all("learned" in {reason.part for reason in hit.reasons} for hit in found.hits)
+        plain = memory.recall(QUESTION, limit=150, neighbours=0, exclude=["learned"])
+        assert [hit.id for hit in found.hits[100:]] == [hit.id for hit in plain.hits[100:]]
 
 
 def test_ranks_keep_their_order(memory: Memory) -> None:

@@ -124,3 +124,41 @@ def test_whatever_a_summary_says_is_recalled_by_it(words: list[str]) -> None:
             Resource(name="note", content="heron quay oxbow"),
         ])  # fmt: skip
         assert _names(memory, said) == ["Qo"]
+
+
+def test_a_summary_that_takes_no_place_is_no_trouble_to_what_is_far(tmp_path: Path) -> None:
+    """With an embedder whose model card says what is far, both would leave it out."""
+    summaries = {
+        "Quark": "A subatomic particle that makes up protons.",
+        "Basalt": "A dark volcanic rock.",
+        "Sonnet": "A poem of fourteen lines.",
+        "Piston": "A part of a combustion engine.",
+        "Fjord": "A narrow inlet of the sea.",
+    }
+    said = [
+        "My favourite restaurant is the Blue Lemon.", "I had pasta at the restaurant.",
+        "We could eat somewhere tonight.", "I love sushi.", "The kids want burgers.",
+        "I booked a table.", "The waiter was kind.", "Their menu is short.", "I cook at home.",
+        "Lunch was late.", "Breakfast was fine.", "Coffee there is awful.",
+    ]  # fmt: skip
+    with Memory.open(tmp_path, embedder="minilm", token_encoder="none") as memory:
+        memory.write(
+            [Entity(name=name, type="thing", summary=one) for name, one in summaries.items()]
+        )
+        memory.read_chat([Message(speaker="Bob", text=text) for text in said], uri="c")
+        memory.embed_pending()
+        for options in ({}, {"limit": 1}, {"fusion": "rrf"}):
+            assert memory.recall("Where does Bob like to eat?", **options).hits
+
+
+def test_summaries_that_thousands_of_records_have_are_found_among_the_first(
+    memory: Memory,
+) -> None:
+    memory.write([
+        Entity(name=f"Shop {n}", type="shop", summary=f"A shop in the harbour town, number {n}.")
+        for n in range(400)
+    ])  # fmt: skip
+    memory.write([Resource(name="note", content="We saw a boat in the harbour.")])
+    found = [hit.record for hit in memory.recall("What did we see in the harbour?").hits]
+    assert "note" in [record.name for record in found]
+    assert len(found) <= 6

@@ -16,6 +16,7 @@ Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 Share = tuple[str, float, int, float, str]
 _SCORE = attrgetter("score")
 _HITS_A_SUMMARY = 10
+_MOST_COUNTED = 20  # hits that summaries take places of
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
 
 
@@ -171,8 +172,8 @@ class Candidates:
         return self._by_id.setdefault(record.id, Candidate(record))
 
     def drop(self, id: str) -> None:
-        """Take a candidate out; its scores in the lists stay."""
-        del self._by_id[id]
+        """Take a candidate out, if it is there; its scores in the lists stay."""
+        self._by_id.pop(id, None)
         self._turns = None
 
     def hold_summaries(self, schemas: Collection[str], limit: int) -> None:
@@ -182,7 +183,8 @@ class Candidates:
         if not summaries:
             return
         free = limit - (len(self._by_id) - len(summaries))
-        room = max(1, limit // _HITS_A_SUMMARY, free)
+        # a budget of tokens may end a long list early
+        room = max(1, min(limit, _MOST_COUNTED) // _HITS_A_SUMMARY, free)
         for one in sorted(summaries, key=_SCORE, reverse=True)[room:]:
             named = [share for share in one.shares if share[0] == "entity"]
             one.shares, one.score = named, sum(share[1] for share in named)

@@ -3,10 +3,10 @@ else was found in a turn's session and beside it, what it is like, and what is a
 
 The parts are added up with weights that were set by hand, which cannot say that a long message is
 better evidence than a short one of the same score, or that a turn counts for more where its session
-does. Boosted trees add what they learned on the order of chats that were written for it
-(`python -m training order`): at most `MOST`, which `explain` shows as the part "learned". Each
-feature that measures how well a turn fits can only raise it. They are relative to the other
-candidates, so that they mean the same with any embedder. Other records keep their scores.
+does. Boosted trees correct them by what they learned from chats that were written for it
+(`python -m training.order`), by `MOST` at most; `explain` shows what a turn gained or lost by its
+new place as the part "learned". Each feature that measures how well a turn fits can only raise it.
+They are relative to the other candidates, so that they mean the same with any embedder.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..model.records import ASSISTANT
 from ..store.contract import Store
 from .candidates import Candidates, CandidateTurn
 from .question import ORDER, REQUEST, SUMMARY, TOLD, RecallQuestion
+from .scores import rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,24 +102,20 @@ def trees() -> Trees:
 
 
 def correct_order(store: Store, candidates: Candidates, question: RecallQuestion) -> None:
-    """Correct the scores of turns by what was learned; the best keeps the score of the best.
+    """Put the best turns into another order, by scores that are corrected by what was learned.
 
-    Turns beyond those that are looked at fall as far as one of these does at most.
+    The first of the new order gets the first score, and so on: so all turns together stay where
+    they were among documents, summaries and the turns that are not looked at.
     """
     features = features_of(store, candidates, question)
     if features is None:
         return
-    added = corrections(trees(), features.table)
     scores = np.array([turn.candidate.score for turn in features.turns], np.float32)
-    # of turns beside documents only the order changes, not who is ahead
-    added += scores.max() - (scores + added).max()
-    lowest = float(added.min())
-    looked_at = {id(turn.candidate) for turn in features.turns}
-    for turn, correction in zip(features.turns, added.tolist(), strict=True):
-        turn.candidate.add_share(PART, correction)
-    for turn in candidates.turns:
-        if id(turn.candidate) not in looked_at:
-            turn.candidate.add_share(PART, lowest)
+    order = np.argsort(-(scores + corrections(trees(), features.table)), kind="stable")
+    dealt = [turn.candidate.score for turn in features.turns]
+    for place, row in enumerate(order.tolist()):
+        if place != row:
+            features.turns[row].candidate.add_share(PART, dealt[place] - dealt[row])
 
 
 def corrections(trees: Trees, table: Floats) -> Floats:
@@ -265,10 +262,11 @@ def _of_likeness(
         return {f"like {name}": zeros for name in names}
     windows = store.vectors.of([turn.record.id for turn in turns])
     rows = np.zeros((len(turns), len(vector)), np.float32)
-    for row, turn in enumerate(turns):
+    known = [row for row, turn in enumerate(turns) if windows.get(turn.record.id)]
+    if known:
         # the first window is the whole turn
-        for window in windows.get(turn.record.id, ())[:1]:
-            rows[row] = np.frombuffer(window.data, np.float32)
+        firsts = [windows[turns[row].record.id][0] for row in known]
+        rows[known] = rows_of(firsts, len(vector))
     likeness = products(rows, rows)
     np.fill_diagonal(likeness, 0.0)
     shares = np.exp((scores - scores[0]) / 0.3)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -187,7 +186,8 @@ class Recaller:
         if self._late is not None:
             self._late.repair()
         if reranker is not None and not reason and question.uses("rerank"):
-            count = max(LOOKED_AT, options.limit)
+            # a budget holds few of many hits
+            count = LOOKED_AT if options.budget_tokens else max(LOOKED_AT, options.limit)
             reranking_note = rerank(
                 candidates,
                 reranker,
@@ -203,7 +203,7 @@ class Recaller:
                 raise_overview(self._store, candidates, question, WEIGHTS["overview"])
         if not reason and self._corrects(question):
             with self._store.snapshot():
-                _correct_order(self._store, candidates, question)
+                correct_order(self._store, candidates, question)
         if not reason and question.uses("newer") and asks_present(question.text):
             with self._store.snapshot():
                 scale = RRF_SCALE if options.fusion == "rrf" else 1.0
@@ -326,21 +326,6 @@ class Recaller:
             return best
         expansion = follow(self._store, best, question, hops=options.hops, weight=WEIGHTS["hops"])
         return with_expansion(best, expansion, options.limit)
-
-
-def _correct_order(store: Store, candidates: Candidates, question: RecallQuestion) -> None:
-    """Correct the order of turns; a summary, of which nothing was learned, keeps its place."""
-    schemas = question.summarized_schemas
-    summaries = [one for one in candidates if one.record.schema in schemas]
-    places = [
-        sum(turn.candidate.score > one.score for turn in candidates.turns) for one in summaries
-    ]
-    correct_order(store, candidates, question)
-    scores = sorted((turn.candidate.score for turn in candidates.turns), reverse=True)
-    for one, place in zip(summaries, places, strict=True):
-        # the best turn keeps its score
-        if 0 < place < len(scores):
-            one.add_share(LEARNED, fmean(scores[place - 1 : place + 1]) - one.score)
 
 
 def _rank_late(

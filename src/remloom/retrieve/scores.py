@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import VectorError
 from ..store.batch import Vector
+
+if TYPE_CHECKING:
+    from ..embed.contract import Floats
 
 FUSIONS = ("blend", "rrf")
 RRF_K = 60  # seed 2
@@ -56,18 +59,30 @@ def cosines(windows: Sequence[Vector], vector: Sequence[float]) -> list[float]:
     """The cosine of each window to the vector of a question.
 
     Raises:
-        VectorError: they have other dimensions: models take seconds, in which another embedder may
-            come to serve.
+        VectorError: as `rows_of`.
     """
     import numpy as np
 
     if not windows:
         return []
-    rows = np.frombuffer(b"".join(window.data for window in windows), np.float32)
-    rows = rows.reshape(len(windows), -1)
-    if rows.shape[1] != len(vector):
-        raise VectorError(
-            f"the vectors have {rows.shape[1]} dimensions, that of the question {len(vector)}"
-        )
+    rows = rows_of(windows, len(vector))
     similarities: list[float] = (rows @ np.asarray(vector, np.float32)).tolist()
     return similarities
+
+
+def rows_of(windows: Sequence[Vector], dims: int) -> Floats:
+    """The vectors of windows: shape (windows, dims).
+
+    Raises:
+        VectorError: they have other dimensions: models take seconds, in which another embedder may
+            come to serve.
+    """
+    import numpy as np
+
+    rows = np.frombuffer(b"".join(window.data for window in windows), np.float32)
+    rows = rows.reshape(len(windows), -1)
+    if windows and rows.shape[1] != dims:
+        raise VectorError(
+            f"the vectors have {rows.shape[1]} dimensions, that of the question {dims}"
+        )
+    return rows

@@ -112,10 +112,11 @@ class PostgresSearch:
         if spec.schema is not None:
             self._compilers.definitions.of(spec.schema)
         condition, values = self._condition(spec.schema, spec.where)
+        later = SQL.fill("texts_by_number", condition=condition), values
         if spec.summaries:
             others = f"r.schema = ANY (%s){_HAS_SUMMARY}"
             condition = f" AND (({condition.removeprefix(' AND ')}) OR {others})"
-            values.append(list(spec.summaries))
+            values = [*values, list(spec.summaries)]
         sql = SQL.fill("texts_by_number", condition=condition)
         matches: list[Match] = []
         left = spec.limit
@@ -138,6 +139,8 @@ class PostgresSearch:
                         left -= not spec.summaries or record.schema == spec.schema
                 start += count
                 count *= _OVERFETCH
+                # summaries are found among the first alone: thousands may have the words
+                sql, values = later
         return self._shown(with_summaries(matches, spec))
 
     def having_all(self, text: str, limit: int) -> list[Resource]:

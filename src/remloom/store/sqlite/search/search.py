@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -18,7 +18,7 @@ from ....model import Record, Resource
 from ....predicates import All
 from ...encoding import has_expired, now
 from ...predicate_sql import Compilers
-from ...results import Match
+from ...results import Match, with_summaries
 from ...rules.record_ids import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import MOST_SUMMARIES, NameSpec, SearchSpec
@@ -51,7 +51,6 @@ class _Filter(Struct, frozen=True):
     hits: str
     condition: str = ""
     values: Sequence[Any] = ()
-    counted: str = ""  # the schema whose records the limit is of; empty: all
 
     def state(self, cursor: apsw.Cursor) -> Any:
         """Identify the filter and the state of the file, by this thread's connection."""
@@ -63,6 +62,10 @@ class _Filter(Struct, frozen=True):
         record."""
         is_exact = not self.condition and self.hits == "texts"
         return limit if is_exact else limit * _SPARE
+
+
+def _wanted(spec: SearchSpec) -> int:
+    return spec.limit + (MOST_SUMMARIES if spec.summaries else 0)
 
 
 class SqliteSearch:
@@ -140,7 +143,7 @@ class SqliteSearch:
         def ask(count: int, allow: AllowedIds | None) -> _Hits:
             return index.search(text, limit=count, allow=allow)
 
-        return self._search(ask, len(index), self._filter("texts", spec), spec.limit)
+        return self._search_beside(ask, len(index), "texts", spec)
 
     def having_all(self, text: str, limit: int) -> list[Resource]:
         numbers = self._indexes.terms().having_all(text)
@@ -169,7 +172,7 @@ class SqliteSearch:
             )
         query = np.frombuffer(data, np.float32)
         filter = self._filter("vectors", spec)
-        first = filter.first_limit(spec.limit)
+        first = filter.first_limit(_wanted(spec))
         allowed = self._allowed.get(filter.state(self._database.reader))
         pending = index.begin_search(query, first, allow=allowed)
 
@@ -181,7 +184,7 @@ class SqliteSearch:
             return list(zip(numbers.tolist(), scores.tolist(), strict=True))
 
         def finish() -> list[Match]:
-            matches = self._search(ask, len(index), filter, spec.limit)
+            matches = self._search_beside(ask, len(index), "vectors", spec)
             if spec.min_score is None:
                 return matches
             return [match for match in matches if match.score >= spec.min_score]
@@ -199,14 +202,31 @@ class SqliteSearch:
         if spec.where is not None and not isinstance(spec.where, All):
             sql, values = self._compilers.of(spec.schema or "resources").compile(spec.where)
             parts.append(f"({sql})")
-        condition = " AND ".join(parts)
+        return _Filter(hits, " AND ".join(parts), values)
+
+    def _search_beside(self, ask: _Search, size: int, hits: str, spec: SearchSpec) -> list[Match]:
+        """Search for records, and for summaries beside them among the hits that are fetched
+        first."""
+        filter = self._filter(hits, spec)
         if not spec.summaries:
-            return _Filter(hits, condition, values)
+            return self._search(ask, size, filter, spec.limit)
         for name in spec.summaries:
             self._compilers.definitions.of(name)
         names = ", ".join(f"'{name}'" for name in spec.summaries)
-        has_summary = f"r.schema IN ({names}) AND r.body ->> '$.summary' <> ''"
-        return _Filter(hits, f"({condition} OR {has_summary})", values, spec.schema or "")
+        having = _Filter(hits, f"r.schema IN ({names}) AND r.body ->> '$.summary' <> ''")
+        count = filter.first_limit(_wanted(spec))
+        with self._database.snapshot() as cursor, bounded():
+            first = ask(count, None)
+
+            def ask_again(wanted: int, allow: AllowedIds | None) -> _Hits:
+                if wanted > count:
+                    return ask(wanted, allow)
+                return (first if allow is None else ask(count, allow))[:wanted]
+
+            found = self._search(ask_again, size, filter, spec.limit)
+            beside, _ = self._records(cursor, first, count, having, MOST_SUMMARIES)
+        matches = sorted([*found, *beside], key=attrgetter("score"), reverse=True)
+        return with_summaries(matches, spec)
 
     def _search(self, ask: _Search, size: int, filter: _Filter, limit: int) -> list[Match]:
         """Return the `limit` best records that pass the filter.
@@ -240,7 +260,7 @@ class SqliteSearch:
                     count *= _OVERFETCH
             # All hits are allowed from here on: only windows of one record, and what has expired,
             # leave too few.
-            unfiltered = _Filter(filter.hits, counted=filter.counted)
+            unfiltered = _Filter(filter.hits)
             while True:
                 matches, is_final = self._records(
                     cursor, ask(count, allow), count, unfiltered, limit
@@ -270,26 +290,19 @@ class SqliteSearch:
         condition = f"WHERE {filter.condition}" if filter.condition else ""
         sql = SQL.fill(f"records_of_{filter.hits}", filter=condition)
         numbers = str([number for number, _ in hits])
-        has_windows = filter.hits == "vectors"
         best: dict[int, tuple[Record, float, str]] = {}
         apart: list[int] = []
-        left, beside = limit, MOST_SUMMARIES
         found = cursor.execute(sql, (numbers, *filter.values))
         for position, first, last, record_no, schema, body, is_apart in found:
-            is_beside = filter.counted not in ("", schema)
-            if record_no not in best and (beside or not is_beside):
+            if record_no not in best:
                 record = decode(schema, body, None)
                 if record.expires_at is not None and has_expired(record):
                     continue
-                if is_beside:
-                    beside -= 1
-                else:
-                    left -= 1
-                window = f"{first}:{last}" if has_windows else ""
+                window = f"{first}:{last}" if filter.hits == "vectors" else ""
                 best[record_no] = record, hits[position][1], window
                 if is_apart:
                     apart.append(record_no)
-                if not left:
+                if len(best) == limit:
                     break
         if apart:
             for record_no, content in cursor.execute(SQL.contents, (str(apart),)):
@@ -300,4 +313,4 @@ class SqliteSearch:
             Match(read_record(record), score, window) for record, score, window in best.values()
         ]
         show_parents((match.record for match in matches), partial(fetch_parents, cursor))
-        return matches, not left or len(hits) < requested
+        return matches, len(best) == limit or len(hits) < requested
