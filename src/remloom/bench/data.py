@@ -15,12 +15,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnknownNameError
 from . import locomo
 
 SAMPLE = Path(__file__).with_name("studio.json")
 _KINDS: dict[int | str, str] = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 _ADVERSARIAL = 5
+_PARTS, _LOCOMO = ("documents", "queries"), ("sample_id", "conversation", "qa")
+_NAMED = 8  # keys or files, in a message
 _FORMS = "give LoCoMo's JSON, or an object with documents and queries: see docs/bench.md"
 
 
@@ -57,13 +59,13 @@ class Dataset(Struct, kw_only=True):
     """Documents by user, and questions about them.
 
     Attributes:
-        left_out: questions whose evidence is not told by ids, or is of no document.
+        left_out: the texts of questions whose evidence is not told by ids, or is of no document.
     """
 
     name: str
     documents: dict[str, list[BenchDocument]]
     questions: list[BenchQuestion]
-    left_out: int = 0
+    left_out: list[str] = []
 
 
 class _Query(Struct, kw_only=True):
@@ -78,10 +80,13 @@ def load(place: Path) -> Dataset:
     """Read a file or folder of either form.
 
     Raises:
-        InvalidInputError: it has neither form, has no questions, tells only answers, or a user has
-            two documents of one id.
+        InvalidInputError: it is not there, has neither form, has no questions, tells only answers,
+            or a user has two documents of one id.
         OSError: it cannot be read.
     """
+    if not place.exists():
+        known = [str(file) for file in sorted(place.parent.glob("*.json*"))]
+        raise UnknownNameError("file or folder", str(place), known)
     whole = _whole(place)
     dataset = _of_conversations(place) if whole is None else _of_harness(place.stem, whole)
     if not any(question.gold for question in dataset.questions):
@@ -97,14 +102,13 @@ def load(place: Path) -> Dataset:
 
 def _whole(place: Path) -> dict[str, Any] | None:
     """Give the object of the harness's form; None where it is another."""
-    parts = ("documents", "queries")
     if place.is_dir():
-        files = [next(iter(sorted(place.glob(f"{part}.json*"))), None) for part in parts]
+        files = [next(iter(sorted(place.glob(f"{part}.json*"))), None) for part in _PARTS]
         if None in files:
             return None
-        return {part: _read(file) for part, file in zip(parts, files, strict=True) if file}
+        return {part: _read(file) for part, file in zip(_PARTS, files, strict=True) if file}
     read = _read(place)
-    return read if isinstance(read, dict) and all(part in read for part in parts) else None
+    return read if isinstance(read, dict) and all(part in read for part in _PARTS) else None
 
 
 def _read(file: Path) -> Any:
@@ -132,7 +136,7 @@ def _of_harness(name: str, whole: dict[str, Any]) -> Dataset:
         gold = frozenset(query.gold_ids) & known.get(user, set())
         # one with an answer, whose evidence nobody knows
         if (query.gold_ids or query.gold_answers) and not gold:
-            dataset.left_out += 1
+            dataset.left_out.append(query.query)
             continue
         kind = query.meta.get("category") or query.meta.get("question_type") or ""
         at = query.meta.get("query_timestamp")
@@ -146,7 +150,10 @@ def _of_conversations(place: Path) -> Dataset:
     try:
         conversations = locomo.load(place)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InvalidInputError(f"{place} has neither form of questions", remedy=_FORMS) from error
+        lacking = f"an entry lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidInputError(
+            f"{place} has neither form of questions: {_seen(place) or lacking}", remedy=_FORMS
+        ) from error
     dataset = Dataset(name=place.stem, documents={}, questions=[])
     for one in conversations:
         # turns are numbered alike in every conversation
@@ -162,10 +169,28 @@ def _of_conversations(place: Path) -> Dataset:
         ]
         last = one.messages[-1].at if one.messages else None
         dataset.questions += _questions(one, last.isoformat() if last else None)
-        dataset.left_out += sum(
-            not asked.gold and asked.category != _ADVERSARIAL for asked in one.questions
-        )
+        dataset.left_out += [
+            asked.text
+            for asked in one.questions
+            if not asked.gold and asked.category != _ADVERSARIAL
+        ]
     return dataset
+
+
+def _seen(place: Path) -> str:
+    """What is there and what it lacks; nothing if it lacks no part."""
+    if place.is_dir():
+        files = sorted(file.name for file in place.iterdir())[:_NAMED]
+        return f"a folder of {', '.join(files) or 'nothing'}; there is no {' or '.join(_PARTS)}"
+    read, what = _read(place), ""
+    if isinstance(read, list) and read:
+        read, what = read[0], "a list that begins with "
+    if not isinstance(read, dict):
+        return f"{what}{read!r:.40}, which is no object"
+    wanted = _LOCOMO if what or "conversation" in read else _PARTS
+    missing = [name for name in wanted if name not in read]
+    keys = ", ".join(list(read)[:_NAMED]) or "nothing"
+    return f"{what}an object of {keys}; it lacks {', '.join(missing)}" if missing else ""
 
 
 def _questions(one: locomo.LocomoChat, at: str | None) -> Iterable[BenchQuestion]:

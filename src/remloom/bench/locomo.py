@@ -1,10 +1,11 @@
 """LoCoMo's JSON form: long chats of two, in sessions, with questions and the turns that answer
 them.
 
-A list of `{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id", "text",
-"blip_caption"?}], "session_1_date_time": "10:05 am on 3 March, 2024", …}, "qa": [{"question",
-"category", "evidence": [dia_id], "newest"?: [dia_id], "amends"?: [dia_id]}]}`. Category 5 is of
-questions that have no answer; their evidence, if any, is what they were twisted from.
+A list of these, or one alone: `{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id",
+"text", "blip_caption"?}], "session_1_date_time": "10:05 am on 3 March, 2024", …}, "qa":
+[{"question", "category", "evidence": [dia_id], "newest"?: [dia_id], "amends"?: [dia_id]}]}`.
+Category 5 is of questions that have no answer; their evidence, if any, is what they were twisted
+from.
 """
 
 from __future__ import annotations
@@ -45,9 +46,12 @@ class LocomoChat:
 def load(place: Path) -> list[LocomoChat]:
     """The conversations of a file, or of every `.json` file of a folder."""
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    return [
-        _conversation(one) for file in files for one in json.loads(file.read_text(encoding="utf-8"))
-    ]
+    read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return [_conversation(one) for some in read for one in ([some] if _is_one(some) else some)]
+
+
+def _is_one(read: Any) -> bool:
+    return isinstance(read, dict) and "conversation" in read
 
 
 def _conversation(given: dict[str, Any]) -> LocomoChat:

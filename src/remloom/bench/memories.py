@@ -62,7 +62,7 @@ class Remloom:
             ReturnedText(id, hit.content or hit.name)
             for hit in found.hits
             for id in hit.message_ids or (hit.uri,)
-        ]
+        ][:k]
 
 
 class Bm25:

@@ -25,9 +25,12 @@ def html_page(comparison: BenchResult) -> str:
     """
     measured = [one for one in comparison.memories if one.overall]
     about = (
-        f"{comparison.data}: {comparison.questions:,} questions about {comparison.documents:,} "
-        f"documents, {comparison.k} asked for; “budget” is {comparison.budget:,} tokens. Intervals "
-        "are of 95 %: one with 0 in it shows no difference. "
+        f"{comparison.data}: {comparison.questions:,} questions ({comparison.with_answer:,} with "
+        f"an answer) about {comparison.documents:,} documents, {comparison.k} asked for. frac@k: "
+        "the share of the evidence among the first k ids; all@10: how often all of it is there; "
+        "MRR: the mean of 1 / the rank of the first; budget: the share of the evidence in the "
+        f"first {comparison.budget:,} tokens returned. Intervals are of 95 %: one with 0 in it "
+        "shows no difference. "
         f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M UTC}."
     )
     figures = {
@@ -37,7 +40,7 @@ def html_page(comparison: BenchResult) -> str:
         name: [100 * one.overall[name] for one in measured]
         for name in ("frac@5", "frac@10", "frac@20")
     }
-    times = {"p50 ms": [1000 * one.seconds[0] for one in measured if one.seconds]}
+    times = {"p50 ms": [1000 * one.seconds["p50"] for one in measured]}
     pictures: dict[str, Callable[[Axes], None]] = {
         "evidence": partial(_bars, measured, found),
         "against": partial(_intervals, [one for one in measured if one.differences]),
@@ -48,6 +51,9 @@ def html_page(comparison: BenchResult) -> str:
         draw = pictures.get(table.title.partition(" ")[0])
         plot = svg(table.title, draw, height=1.2 + 0.5 * len(measured)) if draw else ""
         sections.append(PageSection(table.title, "", plot, ("memory", *table.columns), table.rows))
+    if comparison.notes:
+        rows = [(note,) for note in comparison.notes]
+        sections.append(PageSection("notes", "", "", ("note",), rows))
     problems = [(one.memory, problem) for one in comparison.memories for problem in one.problems]
     if problems:
         sections.append(PageSection("problems", "", "", ("memory", "problem"), problems))
@@ -66,9 +72,9 @@ def _bars(measured: Sequence[MemoryResult], values: dict[str, list[float]], axes
 
 def _intervals(others: Sequence[MemoryResult], axes: Axes) -> None:
     for at, one in enumerate(others):
-        value, low, high = (100 * number for number in one.differences["frac@10"])
-        axes.plot([low, high], [at, at], color=FIRST, linewidth=3)
-        axes.plot([value], [at], "o", color=FIRST, markersize=8)
+        points = {name: 100 * value for name, value in one.differences["frac@10"].items()}
+        axes.plot([points["low"], points["high"]], [at, at], color=FIRST, linewidth=3)
+        axes.plot([points["mean"]], [at], "o", color=FIRST, markersize=8)
     axes.axvline(0, color=INK, linewidth=1)
     axes.set_yticks(range(len(others)), [one.memory for one in others])
     axes.set_ylim(len(others) - 0.5, -0.5)

@@ -30,6 +30,8 @@ import msgspec
 from ..errors import InvalidInputError, UnknownNameError
 from .memories import MEMORIES
 
+_WORKER = "from remloom.bench.worker import main; main()"
+_CLASS = "package.module:Class"
 _CLOSING = 5.0  # seconds in which a process may end by itself
 _COMMAND = "cmd:"
 _QUIET = {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False"}
@@ -54,38 +56,65 @@ def command_of(memory: str) -> list[str]:
             raise InvalidInputError("a command is missing behind cmd:")
         return words
     if ":" not in memory and memory not in MEMORIES:
-        raise UnknownNameError("memory", memory, (*MEMORIES, "package.module:Class", "cmd: …"))
-    return [sys.executable, "-m", "remloom.bench.worker", memory]
+        raise UnknownNameError("memory", memory, (*MEMORIES, _CLASS, "cmd: …"))
+    module, _, name = memory.partition(":")
+    if module.endswith(".py"):
+        parts = [one for one in Path(module).with_suffix("").parts if one not in ("..", "/")]
+        raise UnknownNameError("memory", memory, (_CLASS,), meant=f"{'.'.join(parts)}:{name}")
+    # unbuffered: what it prints is not lost when it dies
+    return [sys.executable, "-u", "-c", _WORKER, memory]
+
+
+def check(memory: str, deadline: float) -> None:
+    """Look up a memory; a class in a process of its own.
+
+    Raises:
+        InvalidInputError: as `command_of`, or there is no such module or class.
+    """
+    command = command_of(memory)
+    if memory.startswith(_COMMAND) or memory in MEMORIES:
+        return
+    # what else is wrong with it is reported when it is measured
+    with suppress(subprocess.TimeoutExpired, msgspec.DecodeError):
+        done = subprocess.run(  # noqa: S603 - what the user named
+            [*command, "--check"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=deadline,
+            check=False,
+        )
+        known = msgspec.json.decode(done.stdout, type=list[str] | None)
+        if known is not None:
+            raise UnknownNameError("memory", memory, known or (_CLASS,))
 
 
 class MemoryProcess:
-    """A process that is asked in lines, and answers in lines.
-
-    Args:
-        errors: file for what it says on stderr.
+    """A process that is asked in lines, and answers in lines; its stderr is passed on to ours.
 
     Raises:
         MemoryFailedError: it cannot be started.
     """
 
-    def __init__(self, memory: str, errors: Path) -> None:
-        self._errors = errors
+    def __init__(self, memory: str) -> None:
+        self._memory = memory
+        self._said = ""  # its last line on stderr
         command = command_of(memory)
         try:
-            with errors.open("wb") as file:
-                self._process = subprocess.Popen(  # noqa: S603 - what the user named
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=file,
-                    env={**os.environ, **_QUIET},
-                    start_new_session=True,  # what it starts ends with it
-                )
+            self._process = subprocess.Popen(  # noqa: S603 - what the user named
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **_QUIET},
+                start_new_session=True,  # what it starts ends with it
+            )
         except OSError as error:
             raise MemoryFailedError(f"could not be started: {error}") from error
         self._stdin = cast(IO[bytes], self._process.stdin)
         self._lines: SimpleQueue[bytes] = SimpleQueue()
         Thread(target=self._pass_lines, daemon=True).start()
+        self._errors = Thread(target=self._pass_errors, daemon=True)
+        self._errors.start()
 
     def ask(self, message: dict[str, Any], deadline: float) -> dict[str, Any]:
         """Give the answer, with the `seconds` it took.
@@ -124,12 +153,13 @@ class MemoryProcess:
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._errors.join(_CLOSING)
 
     def _why_it_died(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSING)
-        said = self._errors.read_text(errors="replace").strip().rpartition("\n")[2]
-        code = self._process.returncode
+        self._errors.join(_CLOSING)
+        said, code = self._said, self._process.returncode
         ended = f"signal {-code}" if code and code < 0 else f"exit code {code}"
         return f"died with {ended}{f': {said:.200}' if said else ''}"
 
@@ -137,6 +167,13 @@ class MemoryProcess:
         with suppress(OSError, ValueError):
             self._stdin.write(msgspec.json.encode(message, enc_hook=str) + b"\n")
             self._stdin.flush()
+
+    def _pass_errors(self) -> None:
+        with cast(IO[bytes], self._process.stderr) as lines:
+            for line in lines:
+                said = line.decode(errors="replace").rstrip()
+                self._said = said.strip() or self._said
+                sys.stderr.write(f"{self._memory}: {said}\n")
 
     def _pass_lines(self) -> None:
         """Pass on what is answered, and nothing at its end."""

@@ -2,8 +2,8 @@
 
 frac@k is the share of a question's evidence among the first k ids that were returned, each counted
 once; all@k is whether all of it is there; MRR the reciprocal rank of the first. "budget" is the
-share of the evidence in the texts that were returned, from the first on, until a budget of tokens
-is used up.
+share of the evidence in what was returned, from the first on, until a budget of tokens is used up:
+an id costs the tokens of its document, or those of its text if they are more.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class MemoryAnswer(NamedTuple):
     """What a memory returned to a question; `error` says why nothing.
 
     Attributes:
-        found: ids with their text, best first; None: the text is that of the document.
+        found: ids with their text, best first, at most k; None: an id alone.
         cpu: seconds that the processor worked; None: a command does not tell.
+        more: whether more than k were returned.
     """
 
     question: BenchQuestion
@@ -34,6 +35,7 @@ class MemoryAnswer(NamedTuple):
     seconds: float
     cpu: float | None
     error: str = ""
+    more: bool = False
 
     @property
     def pieces(self) -> str:
@@ -42,15 +44,16 @@ class MemoryAnswer(NamedTuple):
         return str(count) if count < _MOST_PIECES else f"{_MOST_PIECES}+"
 
 
-def score(answer: MemoryAnswer, texts: Mapping[str, str], budget: int) -> list[float]:
-    """Score an answer by each of `MEASURES`; `texts` has those of the documents, by id."""
+def score(answer: MemoryAnswer, sizes: Mapping[str, int], budget: int) -> list[float]:
+    """Score an answer by each of `MEASURES`; `sizes` are the tokens of the documents, by id."""
     gold = answer.question.gold
     # what is of no document takes a rank, too
     distinct = dict.fromkeys(id or at for at, (id, _) in enumerate(answer.found))
     ranks = [rank for rank, id in enumerate(distinct) if id in gold]
     read: set[str] = set()
     for id, text in answer.found:
-        budget -= count_tokens(texts.get(id, "") if text is None else text, None)
+        whole = 0 if id in read else sizes.get(id, 0)
+        budget -= max(whole, count_tokens(text or "", None))
         if budget < 0:
             break
         read.add(id)
@@ -67,12 +70,12 @@ def means(scores: Sequence[Sequence[float]]) -> dict[str, float]:
 
 def differences(
     scores: Sequence[Sequence[float]], first: Sequence[Sequence[float]]
-) -> dict[str, tuple[float, float, float]]:
-    """How much higher each mean is than that of another memory on the same questions, and the
-    ends of a 95 % interval (paired bootstrap over questions, percentiles)."""
+) -> dict[str, dict[str, float]]:
+    """How much higher each mean is than that of another memory on the same questions, and the ends
+    `low` and `high` of a 95 % interval (paired bootstrap over questions, percentiles)."""
     apart = np.array(scores) - np.array(first)
     random = np.random.default_rng(7)
     drawn = [apart[random.integers(0, len(apart), len(apart))].mean(0) for _ in range(_RESAMPLES)]
     low, high = np.percentile(drawn, (2.5, 97.5), axis=0).tolist()
-    rows = zip(apart.mean(0).tolist(), low, high, strict=True)
-    return dict(zip(MEASURES, rows, strict=True))
+    rows = zip(MEASURES, apart.mean(0).tolist(), low, high, strict=True)
+    return {name: {"mean": mean, "low": low, "high": high} for name, mean, low, high in rows}

@@ -32,7 +32,7 @@ def tables(comparison: BenchResult) -> Iterator[ComparisonTable]:
     others = [one for one in measured if one.differences]
     if others:
         yield ComparisonTable(
-            f"against {comparison.memories[0].memory}",
+            f"against {comparison.compared_with}",
             _COMPARED,
             [
                 (one.memory, *(_interval(one.differences[name]) for name in _COMPARED))
@@ -51,8 +51,8 @@ def tables(comparison: BenchResult) -> Iterator[ComparisonTable]:
         [
             (
                 one.memory,
-                *(f"{1000 * seconds:.1f}" for seconds in one.seconds or ()),
-                *(f"{1000 * seconds:.1f}" for seconds in one.cpu or ()),
+                *(f"{1000 * seconds:.1f}" for seconds in one.seconds.values()),
+                *(f"{1000 * seconds:.1f}" for seconds in one.cpu.values()),
                 *(() if one.cpu else ("–", "–")),
                 f"{one.ingest_seconds:.1f}",
                 f"{one.bytes / 1e6:.1f}" if one.bytes else "–",
@@ -78,5 +78,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _interval(difference: tuple[float, float, float]) -> str:
-    return "{:+.1f} ({:+.1f} … {:+.1f})".format(*(100 * number for number in difference))
+def _interval(difference: dict[str, float]) -> str:
+    points = {name: 100 * value for name, value in difference.items()}
+    return "{mean:+.1f} ({low:+.1f} … {high:+.1f})".format(**points)

@@ -1,7 +1,8 @@
-"""The process in which a memory runs, if it is a class: python -m remloom.bench.worker NAME.
+"""The process in which a memory runs, if it is a class; `main` is run with its name.
 
 It speaks the protocol of commands (see `process`), and measures each call itself. What the memory
-prints goes to stderr.
+prints goes to stderr. With `--check` it answers null if there is such a class, else the names that
+there are.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,10 @@ def main() -> None:
     # the memory may print: the answers have a descriptor of their own
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    if "--check" in sys.argv:
+        answers.write(msgspec.json.encode(_known_instead(sys.argv[1])))
+        answers.close()
+        return
     memory: Any = None
     for line in sys.stdin.buffer:
         asked = msgspec.json.decode(line)
@@ -39,7 +45,7 @@ def main() -> None:
             spent = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
             answer |= spent
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"}
+            answer = {"error": f"{type(error).__name__}: {error}{_where(error)}"}
         answers.write(msgspec.json.encode(answer, enc_hook=str) + b"\n")
         answers.flush()
     for hook in ("close", "cleanup"):
@@ -72,6 +78,27 @@ def _class_of(name: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
 
 
+def _known_instead(name: str) -> list[str] | None:
+    module, _, attribute = name.partition(":")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not error.name or not f"{module}.".startswith(f"{error.name}."):
+            return None  # it lacks another: measuring it says so
+        return [f"{file.stem}:{attribute}" for file in Path.cwd().glob("*.py")]
+    if hasattr(found, attribute):
+        return None
+    return [f"{module}:{name}" for name, one in vars(found).items() if inspect.isclass(one)]
+
+
+def _where(error: Exception) -> str:
+    """The last line of the memory's own module that was run."""
+    module = sys.modules.get(sys.argv[1].partition(":")[0])
+    own = (module and module.__file__) or ""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == own]
+    return f" ({os.path.relpath(own)}:{frames[-1].lineno}, in {frames[-1].name})" if frames else ""
+
+
 def call_with(function: Callable[..., Any], **options: Any) -> Any:
     """Call a function with those options that it takes; what it calls otherwise is the first."""
     taken = inspect.signature(function).parameters
@@ -89,7 +116,9 @@ def items_of(found: Any) -> Iterator[dict[str, Any]]:
     """
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], list):
         found = found[0]
-    for one in found or ():
+    if found is None or isinstance(found, str | dict):
+        raise TypeError(f"retrieve returned {found!r:.100}: return a list, empty for nothing")
+    for one in found:
         if isinstance(one, str | int):
             yield {"id": str(one), "text": None}
             continue
@@ -107,7 +136,3 @@ def _first(found: Any, names: Iterable[str]) -> Any:
         found if isinstance(found, dict) else {name: getattr(found, name, None) for name in names}
     )
     return next((values[name] for name in names if values.get(name) not in (None, [], ())), None)
-
-
-if __name__ == "__main__":
-    main()

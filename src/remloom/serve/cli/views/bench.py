@@ -19,15 +19,14 @@ def draw_comparison(comparison: BenchResult) -> RenderableType:
     from ....bench.tables import tables
 
     asked = plural(comparison.questions, "question")
+    asked = f"{asked} ({comparison.with_answer:,} with an answer)"
     about = f"{asked} about {plural(comparison.documents, 'document')}, {comparison.k} asked for"
     head = f"{visible(comparison.data)}: {about}; budget {comparison.budget:,} tokens"
     parts: list[RenderableType] = [Text(head)]
     for table in tables(comparison):
         columns = (table.title, *table.columns)
         parts += [Text(), draw_table(columns, table.rows, right=table.columns)]
-    if comparison.left_out:
-        left_out = plural(comparison.left_out, "question")
-        parts += [Text(), Text(f"left out: {left_out} whose evidence is of no document", "dim")]
+    parts += [Text(f"\n{visible(note)}", "dim") for note in comparison.notes]
     for one in comparison.memories:
         for problem in one.problems:
             parts.append(Text.assemble((f"\n{visible(one.memory)} ", "bold red"), visible(problem)))
