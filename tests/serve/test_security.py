@@ -516,6 +516,7 @@ def test_17_nothing_but_its_own_socket_is_opened(home, client, key, monkeypatch)
     [
         ("read", "admin"),
         ("reembed", "admin"),
+        ("optimize", "admin"),
         ("sweep", "forget"),
         ("embed_pending", "write"),
         ("sync", "admin"),
@@ -549,7 +550,7 @@ def test_5_the_scope_of_each_kind_of_job_is_that_of_its_method():
     add_job = next(one for one in OPERATIONS if one.name == "add_job")
     scopes = {job_kind(one): one.scope for one in OPERATIONS if job_kind(one)}
     scopes["read"] = next(one.scope for one in OPERATIONS if one.name == "read_path")
-    scopes["discover"] = "admin"
+    scopes |= {"discover": "admin", "optimize": "admin"}
     scopes["sync"] = next(one.scope for one in OPERATIONS if one.name == "sync_source")
     for kind in KINDS:
         asked = {add_job.scope, *add_job.also_needs(add_job.takes(kind=kind))}
