@@ -1,4 +1,4 @@
-"""Does `recall` find the evidence in chats that people wrote who did not know it?
+"""Does `recall` find the evidence in chats by writers who did not know it?
 
     python -m bench.quality.written [--half held] [--domain NAME …] [--page]
 
