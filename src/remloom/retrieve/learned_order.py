@@ -115,7 +115,9 @@ def correct_order(store: Store, candidates: Candidates, question: RecallQuestion
     dealt = [turn.candidate.score for turn in features.turns]
     for place, row in enumerate(order.tolist()):
         if place != row:
-            features.turns[row].candidate.add_share(PART, dealt[place] - dealt[row])
+            note = f"place {place + 1} among turns by what was learned, {row + 1} without"
+            candidate = features.turns[row].candidate
+            candidate.add_share(PART, dealt[place] - dealt[row], note=note)
 
 
 def corrections(trees: Trees, table: Floats) -> Floats:
