@@ -3,6 +3,7 @@ how they are switched off."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -32,11 +33,11 @@ def _chat(count: int = 40) -> list[Message]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
-    memory = Memory.open(tmp_path, embedder="none")
-    memory.read_chat(_chat(), uri="garden.json")
-    memory.write([Resource(name="list", content="In the garden we plant beans and leeks.")])
-    return memory
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_chat(_chat(), uri="garden.json")
+        memory.write([Resource(name="list", content="In the garden we plant beans and leeks.")])
+        yield memory
 
 
 def _learned(recall: Recall) -> dict[str, float]:

@@ -16,10 +16,10 @@ from typing import Any
 from msgspec import Struct
 
 from .. import labels
-from ..model import SESSION_GAP, Record, Resource
+from ..model import Record, Resource
 from ..store.batch import Vector
 from ..store.contract import Store
-from .candidates import Candidate, Candidates, asks
+from .candidates import Candidate, Candidates, asks, in_one_session
 from .guidance import is_instruction, replies, user_turns
 from .options import HALF_LIFE
 from .question import TOLD, RecallQuestion
@@ -78,7 +78,7 @@ def _boost_answers(candidates: Candidates, _question: RecallQuestion, weight: fl
         if not isinstance(turn, Resource):
             continue
         before = asking.get((turn.uri, turn.ordinal))
-        if before is not None and _in_one_session(before, turn):
+        if before is not None and in_one_session(before, turn):
             similarity = nearness.get(before.id, 0.0)
             if similarity:
                 candidate.add_share("answers", weight * similarity, note=f"answers {before.name}")
@@ -90,13 +90,6 @@ def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
         for turn in candidates.turns
         if turn.speaker and asks(turn.record)
     ]
-
-
-def _in_one_session(one: Resource, other: Resource) -> bool:
-    """Whether two neighbours were said in one session; True where no times tell."""
-    if one.starts_at is None or other.starts_at is None:
-        return True
-    return abs(other.starts_at - one.starts_at) <= SESSION_GAP
 
 
 def _boost_roles(candidates: Candidates, question: RecallQuestion, weight: float) -> None:

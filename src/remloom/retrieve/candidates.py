@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from ..model import Reason, RecallHit, Record, Resource
+from ..model import SESSION_GAP, Reason, RecallHit, Record, Resource
 from ..query.duplicates import source_of, text_of
 from .scores import blend, rrf
 
@@ -18,6 +18,15 @@ _SCORE = attrgetter("score")
 _HITS_A_SUMMARY = 10
 _MOST_COUNTED = 20  # hits that summaries take places of
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
+
+
+def in_one_session(one: Resource, other: Resource) -> bool:
+    """Whether two turns were said in one session of a chat; True where no times tell."""
+    if one.uri != other.uri:
+        return False
+    if one.starts_at is None or other.starts_at is None:
+        return True
+    return abs(other.starts_at - one.starts_at) <= SESSION_GAP
 
 
 def asks(turn: Resource) -> bool:

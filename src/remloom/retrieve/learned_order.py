@@ -21,10 +21,9 @@ import numpy as np
 from msgspec import Struct
 
 from ..embed.bundled.transformer import products
-from ..model import SESSION_GAP, Resource
 from ..model.records import ASSISTANT
 from ..store.contract import Store
-from .candidates import Candidates, CandidateTurn
+from .candidates import Candidates, CandidateTurn, asks, in_one_session
 from .question import ORDER, REQUEST, SUMMARY, TOLD, RecallQuestion
 from .scores import rows_of
 
@@ -48,7 +47,6 @@ _UNRANKED = 200.0  # the rank in a list of what is not in it
 _NEIGHBOURS = (-2, -1, 1, 2)  # turns before and after
 _LARGEST = 4.0  # standard deviations that are told apart
 _SCORE = attrgetter("candidate.score")
-_QUESTION_ENDS = ("?", "？")
 
 
 class Features(NamedTuple):
@@ -213,7 +211,7 @@ def _sessions(turns: Sequence[CandidateTurn]) -> list[int]:
     number, last = 0, None
     for row in rows:
         record = turns[row].record
-        if last is not None and not _in_one_session(last, record):
+        if last is not None and not in_one_session(last, record):
             number += 1
         numbers[row], last = number, record
     return numbers
@@ -221,14 +219,6 @@ def _sessions(turns: Sequence[CandidateTurn]) -> list[int]:
 
 def _place(turn: CandidateTurn) -> tuple[str, int]:
     return turn.record.uri, turn.record.ordinal
-
-
-def _in_one_session(one: Resource, other: Resource) -> bool:
-    if one.uri != other.uri:
-        return False
-    if one.starts_at is None or other.starts_at is None:
-        return True
-    return abs(other.starts_at - one.starts_at) <= SESSION_GAP
 
 
 def _of_neighbours(turns: Sequence[CandidateTurn], scores: Floats) -> dict[str, Floats]:
@@ -244,11 +234,10 @@ def _of_neighbours(turns: Sequence[CandidateTurn], scores: Floats) -> dict[str, 
 
 def _of_form(turns: Sequence[CandidateTurn]) -> dict[str, Floats]:
     lengths = np.log1p([len(turn.record.content) for turn in turns]).astype(np.float32)
-    asks = [turn.record.content.rstrip().endswith(_QUESTION_ENDS) for turn in turns]
     return {
         "length": lengths,
         "length to others": lengths - np.median(lengths),
-        "asks": np.array(asks, np.float32),
+        "asks": np.array([asks(turn.record) for turn in turns], np.float32),
         "by assistant": np.array([turn.role == ASSISTANT for turn in turns], np.float32),
     }
 
