@@ -34,6 +34,7 @@ def test_a_folder(tmp_path: Path) -> None:
             "DELETE FROM names WHERE rid NOT IN (SELECT rid FROM records);"
             "UPDATE names SET total = (SELECT count(*) FROM names o WHERE o.rid = names.rid);"
             "DROP INDEX records_origin;"
+            "ALTER TABLE records DROP COLUMN says; ALTER TABLE parents DROP COLUMN digest;"
             "DROP INDEX names_handle; ALTER TABLE names DROP COLUMN handle;"
             "PRAGMA user_version = 9;"
         )

@@ -14,8 +14,8 @@ from ..engine.arguments import Progress
 from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
+from ..model.premises import SUPERSEDED
 from ..runs.failures import failed_item_key
-from ..runs.supersede import SUPERSEDED
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store

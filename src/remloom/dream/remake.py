@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from .. import labels
 from ..ingest.remake import move_edges, outdated_edges
 from ..model import SHARES, Edge, EdgeKey, Moment, Record, Resource
+from ..model.premises import SUPERSEDED
 from ..predicates import In, Query
-from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 from ..store.forgetting.remaining_words import comparable_words

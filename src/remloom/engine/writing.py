@@ -109,8 +109,9 @@ class Writing:
         expected: Preconditions | None = None,
         *,
         reads: Reads | None = None,
+        stamp: bool = True,
     ) -> Batch:
-        """Validate items into a batch.
+        """Validate items into a batch; see `validation.build`.
 
         Raises:
             VectorError: a vector has other dimensions than the embedder's.
@@ -127,6 +128,7 @@ class Writing:
             deleted=removed,
             deleted_edges=unlinked,
             schemas=(reads or self._store).schemas,
+            stamp=stamp,
         )
         if batch.dims and (embedder := engine.embedder) is not None:
             from ..embed.answers import answered_by
@@ -272,7 +274,7 @@ class Writing:
         return receipt
 
     def _rebuild(self, reads: Reads, items: Sequence[Record | Edge]) -> Batch:
-        return self.build(items, reads=reads)
+        return self.build(items, reads=reads, stamp=False)
 
     def _remakes(self) -> tuple[Remake, ...]:
         from ..ingest.remake import remake

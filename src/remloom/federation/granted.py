@@ -43,7 +43,7 @@ _OFFERED = 0.3  # likeness of them, at least
 # answer by answer, what it holds.
 UNSHOWN = frozenset({
     "aliases", "context", "embedding", "entity_refs", "graph_paths", "parent_moment", "parents",
-    "present_persons", "related_entities", "resource_refs",
+    "premises", "present_persons", "related_entities", "resource_refs",
 })  # fmt: skip
 
 
@@ -235,13 +235,15 @@ def _goes_by(record: Record, key: str) -> bool:
 def _shown(record: Record) -> Record:
     """A record without what points to others, or quotes them."""
     if isinstance(record, Resource):
-        return replace(record, context="", related_entities=(), parents=(), graph_paths=())
+        pointers = {"context": "", "related_entities": (), "parents": (), "premises": {}}
+        return replace(record, graph_paths=(), **pointers)
     if isinstance(record, Entity):
         return replace(record, aliases=(), graph_paths=())
     if isinstance(record, Moment):
         present = tuple(replace(person, id="") for person in record.present_persons)
         return replace(
             record,
+            premises={},
             present_persons=present,
             resource_refs=(),
             entity_refs=(),

@@ -81,6 +81,9 @@ class Resource(_Record, frozen=True, kw_only=True, tag="resources"):
     kind: str = "chunk"  # chunk | summary | synthesis | entity_insight | rem_dream | memory | ...
     generation: int = 0  # 0: as read; else 1 + the highest of its parents
     parents: tuple[str, ...] = ()  # ids of the records this one was derived from
+    # id of a parent -> digest of what it said when this was made of it: as read, or `premises_of`
+    # what was quoted. One without is not known; on `Memory.write` it is what the parent says then
+    premises: dict[str, str] = {}
     # reading sets what the properties below show
     metadata: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()  # outgoing edges
@@ -182,6 +185,8 @@ class Moment(_Record, frozen=True, kw_only=True, tag="moments"):
     resource_refs: tuple[str, ...] = ()  # ids of resources
     entity_refs: tuple[str, ...] = ()  # labels of entities
     parent_moment: str = ""  # id of the moment this one is part of
+    # id of what it refers to -> digest of what that said, for what it was made of (see `Resource`)
+    premises: dict[str, str] = {}
     metadata: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()
     embedding: Sequence[float] | None = None

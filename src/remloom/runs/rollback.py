@@ -16,6 +16,7 @@ from ..errors import ConflictError
 from ..ingest.edges import KNOWN
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
+from ..model.premises import SUPERSEDED
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.definitions import as_stored
@@ -23,6 +24,7 @@ from ..store.encoding import DECODERS, searchable_text
 from ..store.forgetting.watch import LAST_FORGETTING
 from ..store.history import uncovered_entries
 from ..store.rules.merge import keys_of
+from ..store.rules.provenance import premises_in
 from .before_images import (
     BEFORE_EDGE,
     BEFORE_ENTRY,
@@ -51,7 +53,6 @@ from .run import (
     retry,
     run_entry,
 )
-from .supersede import SUPERSEDED
 
 
 def created_ids(store: Store, run_id: str) -> list[str]:
@@ -358,6 +359,7 @@ class _Rollback:
             searchable_text(before),
             vectors=image.vectors if usable else (),
             parents=image.parents,
+            premises=premises_in(before),
             embed=reworded and not usable,
         )
 

@@ -12,6 +12,7 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..kv import Entry
 from ..model import Resource
+from ..model.premises import SUPERSEDED
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.specs import SearchSpec
@@ -19,8 +20,6 @@ from ..text.analysis import terms
 from .before_images import BeforeImages
 from .write_plan import made_by_run
 
-# in the metadata of a record that another one took the place of: by, run, content
-SUPERSEDED = "superseded"
 # the best matches of a search, among which the new record must be
 _SEARCH_LIMIT = 10
 _SAME = 0.999  # cosine of two vectors from which either may be found first
@@ -78,7 +77,7 @@ def plan_supersede(
         if not _is_findable(store, new, item, without=pairs):
             unfindable += 1
             continue
-        hiding = _hide(store, old, new_id, run_id)
+        hiding = _hide(old, new_id, run_id)
         hidden.append(hiding)
         expected[old.id] = old.updated_at
         if item is None:
@@ -88,7 +87,7 @@ def plan_supersede(
     return SupersedePlan(tuple(hidden), tuple(entries), expected, unfindable)
 
 
-def _hide(store: Store, record: Resource, by: str, run_id: str) -> BatchRecord:
+def _hide(record: Resource, by: str, run_id: str) -> BatchRecord:
     """The record with its text moved into the metadata, where no search looks."""
     superseded = {"by": by, "run": run_id, "content": record.content}
     hidden = replace(
@@ -98,8 +97,7 @@ def _hide(store: Store, record: Resource, by: str, run_id: str) -> BatchRecord:
         updated_at=datetime.now(UTC),
         metadata={**record.metadata, SUPERSEDED: superseded},
     )
-    keys = (labels.key(hidden.name),)
-    return BatchRecord(hidden, keys, text="", parents=tuple(store.records.parents(record.id)))
+    return BatchRecord(hidden, (labels.key(hidden.name),), text="")
 
 
 def _is_findable(

@@ -16,6 +16,7 @@ from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.rules.merge import merge_edge
+from ..store.rules.provenance import premises_in
 from ..store.rules.record_ids import referred_ids
 from .before_images import BeforeImages, Created, edge_digest, edge_state, last_writer
 from .failures import FAILED_ITEM
@@ -333,13 +334,15 @@ def _is_stored(store: Store, stored: Record | None, item: BatchRecord) -> bool:
         return False
     if _without_origin(stored) != _without_origin(item.record):
         return False
+    if item.premises and item.premises != premises_in(stored):
+        return False
     return item.parents is None or set(store.records.parents(stored.id)) == set(item.parents)
 
 
 def _without_origin(record: Any) -> Any:
     if isinstance(record, Resource | Moment):
         metadata = {name: value for name, value in record.metadata.items() if name != "run"}
-        record = replace(record, metadata=metadata)
+        record = replace(record, metadata=metadata, premises={})
     if isinstance(record, Resource):
         record = replace(record, parents=())
     return replace(record, created_at=None, updated_at=None)

@@ -38,7 +38,7 @@ RENAMED = {
 # columns whose values may be of any length
 LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
 _JOINED = frozenset({"parents", "graph_paths"})  # put together from other tables
-_HIDDEN = frozenset({"embedding", "searched"})
+_HIDDEN = frozenset({"embedding", "premises", "searched"})
 _OTHERS = ("key", "schema", "parents", "graph_paths")  # columns of every table
 _FIRST = ("id", "handle", "name", "type")  # columns of rows, before those of their fields
 

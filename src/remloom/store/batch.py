@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr, replace
 
 from ..errors import ChangedError, ConflictError, GoneError, InvalidInputError
 from ..kv import Entry
-from ..model import Edge, EdgeKey, Record, Resource
+from ..model import Edge, EdgeKey, Moment, Record, Resource
 from .encoding import micros
 
 
@@ -51,7 +51,7 @@ class TokenVectorBatch(Struct, frozen=True):
 class BatchRecord(Struct, frozen=True, gc=False):
     """A validated record on its way in."""
 
-    # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
+    # id, name, hash and times filled in; `graph_paths`, `parents`, `premises`, `embedding` emptied
     record: Record
     keys: tuple[str, ...]  # the key of its name first, then those of its aliases; none twice
     # what text search indexes (see `encoding.searchable_text`); empty: nothing, nor is anything
@@ -60,6 +60,10 @@ class BatchRecord(Struct, frozen=True, gc=False):
     vectors: tuple[Vector, ...] = ()
     # ids of the records that it was derived from; None: those that are stored of it stay
     parents: tuple[str, ...] | None = None
+    # of parents, or of what a moment refers to: what they said as they were quoted (see
+    # `premises.says`); of others it is not known
+    premises: Mapping[str, int] = {}
+    stamp: bool = False  # what a parent that is not among these says as this is written is taken
     embed: bool = False  # its text is to be embedded later: queue it
     fresh: bool = False  # its id was made just now: no record can have it
     # it was given no id: an entity is found by name, and what is stored of it is kept (see
@@ -68,8 +72,10 @@ class BatchRecord(Struct, frozen=True, gc=False):
 
     def __post_init__(self) -> None:
         # a record that was read shows its parents, which are kept beside it
-        if isinstance(self.record, Resource) and self.record.parents:
-            force_setattr(self, "record", replace(self.record, parents=()))
+        if isinstance(self.record, Resource) and (self.record.parents or self.record.premises):
+            force_setattr(self, "record", replace(self.record, parents=(), premises={}))
+        elif isinstance(self.record, Moment) and self.record.premises:
+            force_setattr(self, "record", replace(self.record, premises={}))
 
 
 class Preconditions(Struct, frozen=True):

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from ..errors import ConflictError, InvalidInputError, StoreError
 from ..kv import Entry, KeyRange
 from ..model import Copied, Edge, Moment, Record, Resource
+from ..model.premises import canonical
 from ..settings import Settings
 from .batch import Batch, BatchRecord, TokenVectorBatch, Vector
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
@@ -31,6 +32,7 @@ from .encoding import searchable_text
 from .forgetting.watch import LAST_FORGETTING
 from .history import RENAMED
 from .rules.merge import keys_of
+from .rules.provenance import premises_in
 from .stats import Stats
 from .tenants.backends import backend_for
 
@@ -248,7 +250,8 @@ class _Copying:
 
 def _item(record: Record, vectors: tuple[Vector, ...]) -> BatchRecord:
     parents = record.parents if isinstance(record, Resource) else ()
-    return BatchRecord(record, keys_of(record), searchable_text(record), vectors, parents)
+    premises = premises_in(record)
+    return BatchRecord(record, keys_of(record), searchable_text(record), vectors, parents, premises)
 
 
 def _referred(record: Record) -> tuple[str, ...]:
@@ -318,20 +321,11 @@ def _digest(record: Record, windows: Iterable[Vector]) -> bytes:
     if isinstance(record, Resource) and len(record.parents) > 1:
         record = replace(record, parents=tuple(sorted(record.parents)))
     shown = [[window.start, window.end, window.digest, window.data] for window in windows]
-    return _hash(_encode([record.schema, _plain(msgspec.to_builtins(record)), shown]))
+    return _hash(_encode([record.schema, canonical(msgspec.to_builtins(record)), shown]))
 
 
 def _edge_digest(edge: Edge) -> bytes:
-    return _hash(_encode(_plain(msgspec.to_builtins(edge))))
-
-
-def _plain(value: Any) -> Any:
-    """JSON in which 0.0 has no sign: not every provider keeps that."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value + 0.0 if isinstance(value, float) else value
+    return _hash(_encode(canonical(msgspec.to_builtins(edge))))
 
 
 def _hash(data: bytes) -> bytes:

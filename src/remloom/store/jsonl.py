@@ -29,6 +29,7 @@ from .rules.admission import SCHEMA, admit, admit_entry, admit_new
 from .rules.field_values import stored_row
 from .rules.item_validation import check_edge
 from .rules.merge import keys_of
+from .rules.provenance import premises_in
 from .rules.row_rules import checker_of
 from .rules.validation import build, check_record
 
@@ -479,4 +480,7 @@ def _batch_record(
     text = searchable_text(record)
     embed = bool(model and text.strip() and not windows)
     parents = record.parents if isinstance(record, Resource) else ()
-    return BatchRecord(record, keys_of(record), text, windows, parents or None, embed)
+    premises = premises_in(record)
+    return BatchRecord(
+        record, keys_of(record), text, windows, parents or None, premises, embed=embed
+    )

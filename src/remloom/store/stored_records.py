@@ -11,7 +11,8 @@ from .. import labels
 from ..model import Moment, Record, Resource
 from .encoding import BEFORE_ALL, has_expired, micros, now, successor
 from .predicate_sql import Compilers, VectorSearch
-from .rules.record_ids import origin_of, show_parents
+from .rules.provenance import show_parents
+from .rules.record_ids import origin_of
 from .specs import ALL_CHUNKS, ChunkRange
 from .sql_files import SqlFiles
 

@@ -19,7 +19,7 @@ from ...engine.arguments import Progress
 from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
-from ...runs.supersede import SUPERSEDED
+from ...model.premises import SUPERSEDED
 from ...runs.write_plan import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Reads, Store

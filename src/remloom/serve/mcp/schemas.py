@@ -16,7 +16,7 @@ _EMPTY: tuple[Any, ...] = (None, "", [], (), {})  # defaults that go without say
 # of a record
 _OF_THE_STORE = frozenset(
     ("content_hash", "created_at", "embedding", "generation", "graph_paths", "kind", "ordinal",
-     "origin", "thin", "updated_at")
+     "origin", "premises", "thin", "updated_at")
 )  # fmt: skip
 # what takes tokens and tells a model nothing that it needs; arguments have aliases besides
 _LEFT_OUT = frozenset(

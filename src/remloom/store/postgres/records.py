@@ -15,7 +15,7 @@ from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import SCHEMAS, TOP, has_expired
 from ..predicate_sql import Compilers, VectorSearch, has_regex, order_direction, search_similar
-from ..rules.record_ids import show_parents
+from ..rules.provenance import set_parents, show_parents
 from ..specs import LOOKUP_EDGES
 from ..stored_records import StoredRecords, name_of
 from .database import PostgresDatabase
@@ -171,10 +171,9 @@ class PostgresRecords(StoredRecords):
             read_record = self._reader()
             for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
-                for *row, parents in cursor:
+                for *row, ids, digests in cursor:
                     record = decode(*row)
                     if not expired and has_expired(record):
                         continue
-                    if parents and isinstance(record, Resource):
-                        force_setattr(record, "parents", tuple(parents))
+                    set_parents(record, zip(ids or (), digests or (), strict=True))
                     yield read_record(record)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
+from ...model.premises import says
 from ..encoding import DECODERS, micros, moment_of, times_of, type_of
 from ..rules.json_values import encode_free
 from ..sql_files import SqlFiles
@@ -32,6 +33,7 @@ RECORD_COLUMNS = {
     "body": "t",
     "content": "t",
     "expires": "q",
+    "says": "q",
 }
 
 _decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
@@ -74,6 +76,7 @@ def row_of(record: Record, seq: int, text_no: int | None) -> tuple[Any, ...]:
         encode_free(bare),
         content,
         micros(record.expires_at),
+        says(record),
     )
 
 

@@ -18,7 +18,7 @@ from ..encoding import has_expired, now, searchable_text
 from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..predicate_sql import Compilers
 from ..results import Match, with_summaries
-from ..rules.record_ids import show_parents
+from ..rules.provenance import show_parents
 from ..rules.vector_validation import to_vector
 from ..specs import MOST_SUMMARIES, NameSpec, SearchSpec
 from .binary_arrays import Half

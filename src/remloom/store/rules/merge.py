@@ -147,7 +147,8 @@ def merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
     if not both_entities or not second.merge:
         if second.parents is None and first.parents is not None:
             record = _still_derived(second.record, first.record)
-            return replace(second, parents=first.parents, record=record)
+            kept = (first.parents, first.premises)
+            return replace(second, parents=kept[0], premises=kept[1], record=record)
         return second
     merged = merge_entity(first.record, second.record)  # type: ignore[arg-type]
     return replace(

@@ -3,10 +3,10 @@ each with a uri of its own and their source as its origin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from hashlib import sha256
 
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 
 from ...errors import InvalidInputError
@@ -84,20 +84,3 @@ def without_refs(moment: Moment, ids: Collection[str]) -> Moment:
         resource_refs=tuple(ref for ref in moment.resource_refs if ref not in ids),
         parent_moment="" if moment.parent_moment in ids else moment.parent_moment,
     )
-
-
-def show_parents(
-    records: Iterable[Record], fetch: Callable[[list[str]], Iterable[tuple[str, str]]]
-) -> None:
-    """Set `parents` of the derived ones of these records; what was only read (generation 0) has
-    none, and costs no statement. `fetch` gives (id, id of a parent) for each parent of some
-    records."""
-    found = [record for record in records if isinstance(record, Resource) and record.generation]
-    if not found:
-        return
-    parents: dict[str, tuple[str, ...]] = {}
-    for child, parent in fetch(list(dict.fromkeys(record.id for record in found))):
-        parents[child] = (*parents.get(child, ()), parent)
-    for record in found:
-        if record.id in parents:
-            force_setattr(record, "parents", parents[record.id])

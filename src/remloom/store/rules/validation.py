@@ -23,6 +23,7 @@ from .admission import admit_new
 from .item_validation import WRITABLE, EdgeBuilder, inline_edge, times_in_utc
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .merge import free_values, keys_of, merge_namesakes, same_handle
+from .provenance import premises_in
 from .record_ids import content_hash, new_id, resource_id, row_id
 from .row_rules import complete_row, foreign_key
 from .vector_validation import to_vectors
@@ -44,6 +45,7 @@ def build(
     deleted: Iterable[str] = (),
     deleted_edges: Iterable[tuple[str, str, str]] = (),
     schemas: Callable[[], Mapping[str, SchemaDefinition]] = _none_registered,
+    stamp: bool = False,
 ) -> Batch:
     """Check and complete what is to be written.
 
@@ -52,10 +54,12 @@ def build(
             and nothing is queued for embedding.
         deleted, deleted_edges: ids and edges to delete first.
         schemas: gives the definitions of the registered schemas, if there are rows among the items.
+        stamp: what a parent says as this is written is taken for what it said, where its child does
+            not tell that; else it is not known.
 
     Raises:
         InvalidInputError: something that is not a record or edge, a naive datetime, an end before
-            its start, a weight outside 0..1, metadata that is not JSON.
+            its start, a weight outside 0..1, metadata that is not JSON, a premise without a digest.
         LabelError: a name, alias or edge end without a key.
         VectorError: see `to_vectors`; also vectors of different dimensions in one batch.
         ConflictError: two schemas under one id, or two rows with handles of one key.
@@ -65,7 +69,7 @@ def build(
         raise InvalidInputError(
             f"one {type(items).__name__} is not a list of them", remedy="write([…])"
         )
-    builder = _BatchBuilder(tenant, model, schemas)
+    builder = _BatchBuilder(tenant, model, schemas, stamp=stamp)
     for position, item in enumerate(items):
         try:
             builder.add(item)
@@ -98,7 +102,10 @@ class _BatchBuilder:
         tenant: str,
         model: str,
         schemas: Callable[[], Mapping[str, SchemaDefinition]],
+        *,
+        stamp: bool,
     ) -> None:
+        self._stamp = stamp
         self._tenant = tenant
         self._model = model
         self._schemas = schemas
@@ -167,7 +174,10 @@ class _BatchBuilder:
                 # what has parents was derived
                 generation=item.generation or int(bool(item.parents)),
                 parents=(),
+                premises={},
             )
+        if isinstance(item, Moment):
+            item = replace(item, premises={})
         if isinstance(item, Row):
             item = self._complete_row(item)
         return replace(
@@ -221,6 +231,8 @@ class _BatchBuilder:
             text=searchable_text(record),
             vectors=vectors,
             parents=(item.parents or None) if isinstance(item, Resource) else None,
+            premises=premises_in(item),
+            stamp=self._stamp,
             embed=bool(self._model and not vectors and embedded.strip()),
             merge=isinstance(record, Entity | Row) and not item.id,
             # A resource is given the same id again for the same text, a row for the same handle.

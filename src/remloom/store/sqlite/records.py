@@ -14,12 +14,12 @@ from typing import Any
 import apsw
 from msgspec.structs import force_setattr
 
-from ...model import Entity, Record, Resource
+from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import SCHEMAS, TOP, has_expired
 from ..predicate_sql import Compilers, VectorSearch, order_direction, search_similar
-from ..rules.record_ids import show_parents
+from ..rules.provenance import set_parents, show_parents
 from ..specs import LOOKUP_EDGES
 from ..stored_records import StoredRecords, name_of
 from .file.database import SqliteDatabase
@@ -208,10 +208,8 @@ class SqliteRecords(StoredRecords):
                     record = decode(kind, body, content)
                     if not expired and has_expired(record):
                         continue
-                    if isinstance(record, Resource):
-                        ids = parents.execute(SQL.parents_of, (record_no,)).fetchall()
-                        if ids:
-                            force_setattr(record, "parents", tuple(id for (id,) in ids))
+                    if isinstance(record, Resource | Moment):
+                        set_parents(record, parents.execute(SQL.parents_of, (record_no,)))
                     yield read_record(record)
 
     def _not_expired(self) -> str:

@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
 from ...model import Edge, Entity, Record, Resource
+from ...model.premises import says
 from ..encoding import DECODERS, micros, moment_of, now, times_of, type_of
 from ..sql_files import SqlFiles
 
@@ -70,6 +71,7 @@ def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ..
         body,
         content,
         micros(record.expires_at),
+        says(record),
     )
 
 
@@ -96,9 +98,10 @@ def not_expired(cursor: apsw.Cursor) -> str:
     return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 
 
-def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[tuple[str, str]]:
-    """Fetch what these records were derived from. See `record_ids.show_parents`."""
-    rows: list[tuple[str, str]] = cursor.execute(SQL.parents_of_all, (json.dumps(ids),)).fetchall()
+def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[tuple[str, str, int | None]]:
+    """Fetch what these records were derived from. See `provenance.show_parents`."""
+    rows: list[tuple[str, str, int | None]]
+    rows = cursor.execute(SQL.parents_of_all, (json.dumps(ids),)).fetchall()
     return rows
 
 

@@ -31,6 +31,7 @@ from .finding import Finding
 from .namings import Past, Renaming, ThinEntities
 from .opening import Opening, names, put, selected
 from .orders import Orders
+from .premises import Premises
 from .records import RecordCases
 from .rows import RowCases
 from .token_vectors import TokenVectorCases
@@ -52,6 +53,7 @@ class StoreConformance(
     ThinEntities,
     TokenVectorCases,
     Past,
+    Premises,
     Updating,
     ClosingCases,
     Values,

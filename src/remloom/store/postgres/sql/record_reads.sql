@@ -92,9 +92,9 @@ SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.ten
 WHERE p.tenant_id = %(tenant)s AND p.parent = %(id)s AND p.kind = 0 ORDER BY r.seq;
 
 -- name: parents_of_all
--- What some records derive from, in the order of writing.
-SELECT p.child, r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
-WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND p.kind = 0 ORDER BY r.seq;
+-- What some records derive from, in the order of writing, and what that said; what a moment refers to, if it was made of it.
+SELECT p.child, r.id, p.digest FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL) ORDER BY r.seq;
 
 -- name: parents
 -- The records that one derives from, in the order of writing.
@@ -129,12 +129,12 @@ SELECT max(r.expires) FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND 
 
 -- name: all_records
 -- Every record but for thin entities, with what it derives from, in the order of writing.
-SELECT r.schema, r.body, r.content, (
-  SELECT array_agg(p.parent ORDER BY q.seq)
+SELECT r.schema, r.body, r.content, o.ids, o.digests
+FROM remloom.records r CROSS JOIN LATERAL (
+  SELECT array_agg(p.parent ORDER BY q.seq) AS ids, array_agg(p.digest ORDER BY q.seq) AS digests
   FROM remloom.parents p JOIN remloom.records q ON q.tenant_id = p.tenant_id AND q.id = p.parent
-  WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND p.kind = 0
-)
-FROM remloom.records r
+  WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND (p.kind = 0 OR p.digest IS NOT NULL)
+) o
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND NOT r.thin ORDER BY r.seq;
 
 -- name: texts_after
@@ -149,8 +149,8 @@ WHERE r.tenant_id = %(tenant)s AND r.schema = 'entities' AND r.seq > %(number)s 
 ORDER BY r.seq LIMIT %(limit)s;
 
 -- name: all_thin
--- Every thin entity, in the order of the ids; the last column is as in `all_records`.
-SELECT r.schema, r.body, r.content, NULL::text[]
+-- Every thin entity, in the order of the ids; the last two columns are as in `all_records`.
+SELECT r.schema, r.body, r.content, NULL::text[], NULL::bigint[]
 FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND r.thin ORDER BY r.id;
 

@@ -1,26 +1,26 @@
 -- name: insert_records
 -- Store new records.
 INSERT INTO remloom.records
-SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content, expires
+SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content, expires, says
 FROM unnest(
   %(id)b::text[], %(seq)b::bigint[], %(schema)b::text[], %(type)b::text[], %(thin)b::boolean[], %(starts)b::bigint[],
   %(ends)b::bigint[], %(created)b::bigint[], %(updated)b::bigint[], %(doc)b::bigint[], %(uri)b::text[], %(body)b::text[],
-  %(content)b::text[], %(expires)b::bigint[]
-) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content, expires);
+  %(content)b::text[], %(expires)b::bigint[], %(says)b::bigint[]
+) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content, expires, says);
 
 -- name: replace_records
 -- Store records over the old ones of their ids, which keep their `seq` and schema.
 INSERT INTO remloom.records
-SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content, expires
+SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content, expires, says
 FROM unnest(
   %(id)b::text[], %(seq)b::bigint[], %(schema)b::text[], %(type)b::text[], %(thin)b::boolean[], %(starts)b::bigint[],
   %(ends)b::bigint[], %(created)b::bigint[], %(updated)b::bigint[], %(doc)b::bigint[], %(uri)b::text[], %(body)b::text[],
-  %(content)b::text[], %(expires)b::bigint[]
-) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content, expires)
+  %(content)b::text[], %(expires)b::bigint[], %(says)b::bigint[]
+) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content, expires, says)
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
   created = excluded.created, updated = excluded.updated, doc = excluded.doc,
-  uri = excluded.uri, body = excluded.body, content = excluded.content, expires = excluded.expires;
+  uri = excluded.uri, body = excluded.body, content = excluded.content, expires = excluded.expires, says = excluded.says;
 
 -- name: stored_records
 -- The records of some ids, with their numbers.
@@ -65,12 +65,18 @@ CROSS JOIN LATERAL (
 ) r;
 
 -- name: insert_parents
--- Store what records derive from (kind 0) or refer to (kind 1), as far as that is there.
-INSERT INTO remloom.parents
-SELECT %(tenant)s, p.child, p.parent, p.kind
-FROM unnest(%(child)b::text[], %(parent)b::text[], %(kind)b::integer[]) p (child, parent, kind)
+-- Store what records derive from (kind 0) or refer to (kind 1), as far as that is there, and what it said.
+INSERT INTO remloom.parents AS o
+SELECT %(tenant)s, p.child, p.parent, p.kind, p.digest
+FROM unnest(%(child)b::text[], %(parent)b::text[], %(kind)b::integer[], %(digest)b::bigint[]) p (child, parent, kind, digest)
 WHERE EXISTS (SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = p.parent)
-ON CONFLICT DO NOTHING;
+ON CONFLICT (tenant_id, child, parent) DO UPDATE SET digest = excluded.digest WHERE o.digest IS DISTINCT FROM excluded.digest;
+
+-- name: said
+-- What some records say, and of those from before that was kept, the records.
+SELECT r.id, r.says, CASE WHEN r.says IS NULL THEN r.schema END, CASE WHEN r.says IS NULL THEN r.body END,
+  CASE WHEN r.says IS NULL THEN r.content END
+FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]);
 
 -- name: delete_parents
 -- Delete what records refer to, and what those derive from that name their parents again.

@@ -16,13 +16,13 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ....model import Entity, Moment, Record, Row
+from ....model import Entity, Record, Row
 from ... import history
 from ...batch import Batch, BatchRecord, Vector
 from ...encoding import micros, now, origin, searchable_text
 from ...results import Written
 from ...rules.merge import keys_of, same_handle
-from ...rules.record_ids import referred_ids
+from ...rules.provenance import digests, parent_rows, unquoted
 from ...rules.vector_validation import choose_model
 from ..binary_arrays import ArrayColumn, Half, columns, parts
 from ..database import PostgresDatabase, TenantCursor
@@ -37,7 +37,6 @@ from .transaction import Transaction
 _T = TypeVar("_T")
 
 _VECTOR_COLUMNS = {"id": "t", "part": "i", "first": "i", "last": "i", "digest": "y", "data": "h"}
-_DERIVED, _REFERRED = 0, 1  # kinds of parents
 
 
 class BatchWriter(EdgeWriter):
@@ -70,6 +69,7 @@ class BatchWriter(EdgeWriter):
         plan = plan_records(self, batch.records, batch.at) if batch.records else RecordPlan()
         if plan.changes:
             self._store(plan, batch, model)
+        self._store_parents(batch.records, plan)
         edges = self.put_edges(batch.edges, self._own_edges(batch, plan.ids))
         # Only now: a key may have got another edge.
         if unlinked:
@@ -135,7 +135,6 @@ class BatchWriter(EdgeWriter):
         if not batch.exact:
             self._check_handles(changes)
             self._keep_history(changes)
-        self._store_parents(batch.records, plan)
 
     def _store_rows(
         self, changes: dict[str, RecordChange], embed: set[str], model: int, dims: int
@@ -301,13 +300,21 @@ class BatchWriter(EdgeWriter):
 
     def _store_parents(self, items: Sequence[BatchRecord], plan: RecordPlan) -> None:
         """Store provenance, and what moments refer to, as far as it is there."""
-        rows: list[tuple[str, str, int]] = []
-        for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True):
-            rows += [(id, parent, _DERIVED) for parent in item.parents or ()]
-            if outcome != "unchanged" and isinstance(item.record, Moment):
-                rows += [(id, parent, _REFERRED) for parent in referred_ids(item.record)]
+        changed = {
+            id: item
+            for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True)
+            if outcome != "unchanged" or item.parents or item.premises
+        }
+        said: Mapping[str, int] = {}
+        if ids := unquoted(changed.values()):
+            said = digests(self.rows(SQL.said, ids=ArrayColumn("t", ids)), decode)
+        rows = [
+            (id, parent, *row)
+            for id, item in changed.items()
+            for parent, row in parent_rows(item, said).items()
+        ]
         if rows:
-            kinds = {"child": "t", "parent": "t", "kind": "i"}
+            kinds = {"child": "t", "parent": "t", "kind": "i", "digest": "q"}
             self.run(SQL.insert_parents, **columns(kinds, rows))
 
     def put_vectors(self, model: int, dims: int, windows: Mapping[str, Sequence[Vector]]) -> None:

@@ -19,7 +19,7 @@ from ....predicates import All
 from ...encoding import has_expired, now
 from ...predicate_sql import Compilers
 from ...results import Match, with_summaries
-from ...rules.record_ids import show_parents
+from ...rules.provenance import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import MOST_SUMMARIES, NameSpec, SearchSpec
 from ..file.database import SqliteDatabase

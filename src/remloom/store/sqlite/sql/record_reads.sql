@@ -104,15 +104,15 @@ SELECT o.id FROM records r CROSS JOIN parents p ON p.child = r.rid CROSS JOIN re
 WHERE r.id = :id AND p.kind = 0 ORDER BY o.rid;
 
 -- name: parents_of_all
--- What some records were derived from.
-SELECT c.id, o.id FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
+-- What some records were derived from, and what that said; what a moment refers to, if it was made of it.
+SELECT c.id, o.id, p.digest FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
 CROSS JOIN parents p ON p.child = c.rid CROSS JOIN records o ON o.rid = p.parent
-WHERE p.kind = 0 ORDER BY o.rid;
+WHERE p.kind = 0 OR p.digest IS NOT NULL ORDER BY o.rid;
 
 -- name: parents_of
 -- The same, by the number of the record.
-SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent
-WHERE p.child = :record_no AND p.kind = 0 ORDER BY r.rid;
+SELECT r.id, p.digest FROM parents p JOIN records r ON r.rid = p.parent
+WHERE p.child = :record_no AND (p.kind = 0 OR p.digest IS NOT NULL) ORDER BY r.rid;
 
 -- name: moments_between
 -- The moments that overlap a window of time, in the order of their starts.

@@ -93,8 +93,8 @@ WHERE n.lid = :label_no AND n.handle = 1 AND r.thin = 1 AND r.rid <> :record_no;
 
 -- name: add_record
 -- Stores a record.
-INSERT INTO records (rid, id, schema, type, thin, starts, ends, created, updated, doc, body, content, expires)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO records (rid, id, schema, type, thin, starts, ends, created, updated, doc, body, content, expires, says)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: expired_among
 -- The records that have expired and have one of some ids, or one of some keys.
@@ -129,8 +129,14 @@ INSERT INTO vectors (vid, rid, model, first, last, hash, data) VALUES (?, ?, ?, 
 INSERT OR REPLACE INTO pending (rid, attempts, error, parked) VALUES (?, 0, NULL, 0);
 
 -- name: add_parent
--- Says that a record was derived from another (kind 0) or refers to it (1), if that is stored.
-INSERT OR IGNORE INTO parents (child, parent, kind) SELECT ?, rid, ? FROM records WHERE id = ?;
+-- Says that a record was derived from another (kind 0) or refers to it (1), if that is stored, and what that said.
+INSERT INTO parents (child, parent, kind, digest) SELECT ?, rid, ?, ? FROM records WHERE id = ?
+ON CONFLICT (child, parent) DO UPDATE SET digest = excluded.digest WHERE digest IS NOT excluded.digest;
+
+-- name: said
+-- What some records say, and of those from before that was kept, the records.
+SELECT r.id, r.says, iif(r.says IS NULL, r.schema, NULL), iif(r.says IS NULL, r.body, NULL), iif(r.says IS NULL, r.content, NULL)
+FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value;
 
 -- name: delete_parents
 -- Forget what a record refers to, and what it was derived from, but for the kind that is kept.

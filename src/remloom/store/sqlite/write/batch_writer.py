@@ -21,7 +21,7 @@ from ...batch import Batch, BatchRecord
 from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
 from ...results import Deletion, Written
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
-from ...rules.record_ids import referred_ids
+from ...rules.provenance import DERIVED, digests, parent_rows, unquoted
 from ..rows import SQL, decode, encode, row_of
 from . import kv
 from .deletion import delete, delete_snapshots
@@ -29,7 +29,6 @@ from .edge_writer import EdgeWriter, LabelWriter
 from .write_session import Tombstones, WriteSession, check, register_model
 
 _Outcome = Literal["created", "updated", "unchanged"]
-_DERIVED, _REFERRING = 0, 1  # kinds of parents
 
 
 def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
@@ -116,7 +115,7 @@ class _BatchWriter:
             ids.append(id)
             numbers.append(record_no)
             counts[outcome] += 1
-            if outcome != "unchanged" or item.parents:
+            if outcome != "unchanged" or item.parents or item.premises:
                 changed.append((record_no, item))
         labels.flush()
         # From here on all records of the batch are stored, under all of their labels.
@@ -126,9 +125,7 @@ class _BatchWriter:
             self._edges.move(moved)
         for label_no in labels.released:
             labels.release(label_no)
-        for record_no, item in changed:
-            self._add_parents(record_no, item.parents or (), _DERIVED)
-            self._add_parents(record_no, referred_ids(item.record), _REFERRING)
+        self._add_parents(changed)
         own = {
             edge: (numbers[position], batch.records[position].record)
             for edge, position in batch.own_edges.items()
@@ -139,9 +136,14 @@ class _BatchWriter:
         self._session.close()
         return Written(tuple(ids), edges=edges, thin=labels.thin_made, **counts)
 
-    def _add_parents(self, record_no: int, ids: Sequence[str], kind: int) -> None:
-        if ids:
-            self._cursor.executemany(SQL.add_parent, [(record_no, kind, id) for id in ids])
+    def _add_parents(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
+        said: Mapping[str, int] = {}
+        if ids := unquoted(item for _, item in changed):
+            said = digests(self._cursor.execute(SQL.said, (json.dumps(ids),)), decode)
+        for record_no, item in changed:
+            rows = parent_rows(item, said).items()
+            values = [(record_no, kind, digest, id) for id, (kind, digest) in rows]
+            self._cursor.executemany(SQL.add_parent, values)
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -257,7 +259,7 @@ class _BatchWriter:
             session.delete_vectors(record_no)
         elif cursor.execute("SELECT 1 FROM vectors WHERE rid = ? LIMIT 1", (record_no,)).get:
             item = replace(item, embed=False)
-        kept = _DERIVED if item.parents is None else None
+        kept = DERIVED if item.parents is None else None
         cursor.execute(SQL.delete_parents, (record_no, kept))
         self._insert(item, record_no, text_no if same_text else None, names)
         self._labels.flush()

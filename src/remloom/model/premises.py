@@ -1,0 +1,93 @@
+"""Premises: what a derived record was made of, with a digest of what each of them said then.
+
+A digest is of what a reader is shown of a record, not of how it is kept: another label, link, line
+or vector changes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from ..errors import InvalidInputError
+from .records import EXTRACTED, Entity, Moment, Record, Resource
+
+# in the metadata of a record that another one took the place of: by, run, content
+SUPERSEDED = "superseded"
+_COUNTED = frozenset((EXTRACTED, "chunks", "cut", "digest", "media_type", "sessions", "turns"))
+_BYTES = 8
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def says(record: Record) -> int:
+    """Digest what a record says, as it is stored, to 64 bits with a sign.
+
+    Of a resource that is the text, its speaker and date; of an entity name, type, summary and
+    properties; of a row name, summary and fields; of a moment what it is called, when it was, who
+    was there, its summary and tags. What was superseded says what it said before.
+    """
+    data = _encode((record.schema, canonical(msgspec.to_builtins(_said(record)))))
+    return int.from_bytes(blake2b(data, digest_size=_BYTES).digest(), signed=True)
+
+
+def premises_of(records: Iterable[Record]) -> dict[str, str]:
+    """Return, for each record by id, the digest of what it says: the `premises` of what is made of
+    them. Records are given as they were read; rows as they are stored."""
+    return {record.id: as_hex(says(record)) for record in records}
+
+
+def as_hex(digest: int) -> str:
+    """Write a digest as 16 hexadecimal digits: as a number JSON would round it."""
+    return digest.to_bytes(_BYTES, signed=True).hex()
+
+
+def from_hex(text: str) -> int:
+    """Read a digest that `as_hex` wrote. Raises InvalidInputError: it is none."""
+    try:
+        data = bytes.fromhex(text)
+    except (TypeError, ValueError):
+        data = b""
+    if len(data) != _BYTES:
+        raise InvalidInputError(
+            f"a premise has the digest {str(text)[:40]!r}, which is not 16 hexadecimal digits",
+            remedy="give the premises as they were read, or none",
+        )
+    return int.from_bytes(data, signed=True)
+
+
+def canonical(value: Any) -> Any:
+    """Return JSON in which 0.0 has no sign: not every store keeps that."""
+    if isinstance(value, dict):
+        return {key: canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def _said(record: Record) -> tuple[Any, ...]:
+    if isinstance(record, Resource):
+        hidden = record.metadata.get(SUPERSEDED)
+        content = hidden.get("content") if isinstance(hidden, dict) else record.content
+        return content, record.speaker, record.starts_at
+    if isinstance(record, Entity):
+        # what reading counts of a document or chat is not what it says
+        left_out = _COUNTED if record.uri else (EXTRACTED,)
+        facts = {name: fact for name, fact in record.properties.items() if name not in left_out}
+        return record.name, record.type, record.summary, facts
+    if isinstance(record, Moment):
+        speakers = [speaker.name for speaker in record.speakers]
+        tags = (record.emotion_tags, record.topic_tags, record.classifications)
+        times = (record.starts_at, record.ends_at)
+        return (
+            record.name,
+            record.type,
+            times,
+            record.present_persons,
+            speakers,
+            record.summary,
+            tags,
+        )
+    return record.name, record.summary, record.fields
