@@ -1,12 +1,12 @@
 """Does `recall` find the turns that answer a question? LoCoMo, at turn level, without a language
 model.
 
-    python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--page] [--without-late]
+    python -m bench.quality.locomo [FILE or FOLDER] [--page] [--without-late]
 
 Reads `../shared/bench/locomo` by default; any file of that JSON form (see `remloom.bench.locomo`)
 will do. Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare embedder in
 the same run, and how well it abstains from the questions that have no answer (category 5).
-`--ablate` leaves out each part in turn; `--page` writes the tables into docs/recall-quality.md.
+`--page` writes the tables into docs/recall-quality.md.
 `bench.quality.heldout` chooses the options on some conversations and reports on the others.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from remloom import Memory, Resource
 from remloom.embed.bundled.sentence_embedder import model_card_of
-from remloom.retrieve import PARTS, Recaller
+from remloom.retrieve import Recaller
 from remloom.retrieve.options import for_context
 from remloom.retrieve.prompt_context import count_tokens
 
@@ -274,30 +274,13 @@ def abstention(conversations: Sequence[Opened]) -> str:
     return f"| precision | recall | F1 | frac@10 lost |\n|---|---|---|---|\n| {cells} |"
 
 
-# -- options ---------------------------------------------------------------------------------------
-
-
-# parts that need more than a question, or a chat with an assistant
-_NOT_CUT = (
-    *("paraphrases", "history", "recency", "preferences", "rerank", "hops"),
-    *("role", "guidance", "overview", "newer"),
-)
-
-
-def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
-    for part in PARTS:
-        if part not in _NOT_CUT:
-            yield f"without {part}", {"exclude": (part,)}
-    yield "fusion rrf", {"fusion": "rrf"}
-
-
 def main() -> int:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
     arguments.add_argument("--embedder", default="minilm")
-    for flag in ("--ablate", "--page", "--without-late"):
+    for flag in ("--page", "--without-late"):
         arguments.add_argument(flag, action="store_true")
     given = arguments.parse_args()
     if not given.place.exists():
@@ -318,12 +301,6 @@ def main() -> int:
         print(f"\n{sections['context']}", flush=True)
         sections["abstention"] = abstention(conversations)
         print(f"\n{sections['abstention']}", flush=True)
-        if given.ablate:
-            cut = [
-                ask_all(name, conversations, recalled(**options)) for name, options in ablations()
-            ]
-            sections["ablations"] = table(HEAD, map(row, [runs[-1], *cut]))
-            print(f"\n{sections['ablations']}", flush=True)
     if given.page:
         put_into_page(sections)
     return 0

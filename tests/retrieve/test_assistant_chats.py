@@ -16,7 +16,7 @@ from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.predicates import Query
 from remloom.retrieve.guidance import is_instruction, is_order, is_preference
-from remloom.retrieve.question import kind_of, without_request
+from remloom.retrieve.question import decided, kind_of, without_request
 from remloom.testing.embedder import WordEmbedder
 
 BEGAN = datetime(2024, 3, 4, 9, tzinfo=UTC)
@@ -299,6 +299,15 @@ def test_a_document_gives_no_orders(kitchen: Memory) -> None:
 )
 def test_the_kind_of_a_question_is_told(question: str, kind: str) -> None:
     assert kind_of(question) == kind
+
+
+def test_a_long_report_asks_for_no_overview() -> None:
+    report = (
+        "First the lamp on the stairs went out, then the fuse for the kitchen, and after that the "
+        "electrician came and changed both, and now the bell is dead as well."
+    )
+    assert decided(report).label == "order"
+    assert kind_of(report) == "other"
 
 
 OVERVIEW_QUESTIONS = json.loads(Path(__file__).with_name("overview_questions.json").read_text())

@@ -12,7 +12,8 @@ import pytest
 
 from remloom import Memory, Message, Resource
 from remloom.model import Recall
-from remloom.retrieve.learned_order import MOST, Trees, corrections, trees
+from remloom.retrieve import recall
+from remloom.retrieve.learned_order import MOST, Features, Trees, corrections, features_of, trees
 from remloom.settings import Settings
 
 BEGAN = datetime(2025, 3, 1, 9, tzinfo=UTC)
@@ -110,3 +111,26 @@ def test_no_turn_is_lost_to_the_correction_of_the_first_hundred(tmp_path: Path) 
 
 def test_ranks_keep_their_order(memory: Memory) -> None:
     assert not any(_learned(memory.recall(QUESTION, fusion="rrf")).values())
+
+
+def test_what_else_its_speaker_said_counts_in_a_group_alone(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Features | None] = []
+    monkeypatch.setattr(recall, "correct_order", lambda *asked: seen.append(features_of(*asked)))
+    memory.recall(QUESTION)
+    memory.read_chat(
+        [
+            Message(speaker="Ruth", text=f"We plant a garden of leeks {n}", id=f"r{n}")
+            for n in (1, 2)
+        ],
+        uri="group.json",
+    )
+    memory.recall(QUESTION)
+    of_two, of_three = seen
+    assert of_two is not None
+    assert of_three is not None
+    assert not of_two.columns["speaker's best"].any()
+    of_ruth = [turn.speaker == "Ruth" for turn in of_three.turns]
+    assert of_three.columns["speaker's total"][of_ruth].max() < 0.5
+    assert of_three.columns["speaker's best"].max() == 1

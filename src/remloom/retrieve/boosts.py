@@ -5,12 +5,8 @@ To add one, write a function that boosts candidates, and list it in `BOOSTS`.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from heapq import nlargest
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -27,14 +23,6 @@ from .scores import blend, cosines
 
 _OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
-
-# "has", "both", "how often": the answer is mostly spread over several places
-_OVER_TIME = re.compile(
-    r"\b(?:has|have|both|in common|each other)\b|\bhow (?:many|often)\b", re.IGNORECASE
-)
-_LOOKED_AT = 60  # candidates, from the best
-_SCORE = attrgetter("score")
-
 
 _RECENT_LOOKED_AT = 5  # of the best
 # cosine of the best sentences of two turns, from which they are about the same thing
@@ -171,32 +159,6 @@ def _boost_recent(candidates: Candidates, question: RecallQuestion, weight: floa
             candidate.add_share("recency", share, note=f"{days:.0f} days old")
 
 
-def _lower_repeated(candidates: Candidates, question: RecallQuestion, weight: float) -> None:
-    """Lower a turn for each better one of its chat and day, if the question is about a period."""
-    if not _OVER_TIME.search(question.text):
-        return
-    chosen: Counter[tuple[str, str]] = Counter()
-    best_ones = nlargest(_LOOKED_AT, candidates, key=_SCORE)
-    left = [(one, _day_of(one)) for one in best_ones]
-    while left:
-        position = max(
-            range(len(left)), key=lambda at: left[at][0].score + weight * chosen[left[at][1]]
-        )
-        best, day = left.pop(position)
-        if chosen[day]:
-            best.add_share("coverage", weight * chosen[day], note=f"not the first of {day[1]}")
-        # what is of no day repeats nothing
-        chosen[day] += bool(day[1])
-
-
-def _day_of(candidate: Candidate) -> tuple[str, str]:
-    """The chat and day of a turn; empty texts where it is of none."""
-    record = candidate.record
-    if not isinstance(record, Resource) or not record.speaker or record.starts_at is None:
-        return "", ""
-    return record.uri, record.starts_at.date().isoformat()
-
-
 BOOSTS = (
     Boost("speaker", 0.5, _boost_speakers),
     Boost("asks", -0.15, _lower_questions),
@@ -206,8 +168,6 @@ BOOSTS = (
     Boost("history", 0.3, _boost_history),
     Boost("preferences", 0.3, _boost_preferences),
     Boost("recency", 0.2, _boost_recent),
-    # the last: it goes by the order that the others leave
-    Boost("coverage", -0.08, _lower_repeated),
 )
 
 

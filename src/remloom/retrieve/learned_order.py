@@ -40,7 +40,7 @@ _LOOKED_AT = 100  # turns, from the best
 LEAVES = 8  # of a tree, at most: one bit each
 _SHARES = (
     *("text", "vector", "late", "entity", "graph", "speaker", "asks", "answers", "role", "time"),
-    *("guidance", "overview", "coverage"),
+    *("guidance", "overview"),
 )
 _RANKED = ("text", "vector", "late")
 _UNRANKED = 200.0  # the rank in a list of what is not in it
@@ -141,6 +141,7 @@ def features_of(store: Store, candidates: Candidates, question: RecallQuestion) 
         **_of_parts(turns),
         **_of_signals(candidates, turns),
         **_of_sessions(turns, scores),
+        **_of_speakers(turns, scores),
         **_of_neighbours(turns, scores),
         **_of_form(turns),
         **_of_likeness(store, turns, scores, question),
@@ -219,6 +220,26 @@ def _sessions(turns: Sequence[CandidateTurn]) -> list[int]:
 
 def _place(turn: CandidateTurn) -> tuple[str, int]:
     return turn.record.uri, turn.record.ordinal
+
+
+def _of_speakers(turns: Sequence[CandidateTurn], scores: Floats) -> dict[str, Floats]:
+    """What else of each speaker was found; nothing where two talk with each other, of whom each
+    says half."""
+    gains = scores - scores.min()
+    of_speaker: dict[str, list[float]] = {}
+    for turn, gain in zip(turns, gains.tolist(), strict=True):
+        of_speaker.setdefault(turn.speaker or turn.role, []).append(gain)
+    if len(of_speaker) <= 2:
+        of_speaker = {name: [0.0] for name in of_speaker}
+    best = {name: sum(found[:3]) for name, found in of_speaker.items()}
+    totals = {name: sum(found) for name, found in of_speaker.items()}
+    most, total = max(best.values()) or 1.0, sum(totals.values()) or 1.0
+    speakers = [turn.speaker or turn.role for turn in turns]
+    columns = {
+        "speaker's best": [best[one] / most for one in speakers],
+        "speaker's total": [totals[one] / total for one in speakers],
+    }
+    return {name: np.array(values, np.float32) for name, values in columns.items()}
 
 
 def _of_neighbours(turns: Sequence[CandidateTurn], scores: Floats) -> dict[str, Floats]:

@@ -53,6 +53,8 @@ _ACCOUNT_REQUESTS = re.compile(
 )
 # words from which on a question reports what happened, at times that tell nothing of the answer's
 _LONG = 25
+# probability from which on a long question asks for an overview: most report something themselves
+_SURE_OVERVIEW = 0.6
 # gives other ways to ask a question
 Paraphrase = Callable[[str], Sequence[str]]
 # how instructions are mostly worded, and the weight of that vector relative to the question's
@@ -85,14 +87,22 @@ def kind_of(text: str) -> str:
     >>> kind_of("Could you suggest a place for dinner?"), kind_of("Was hast du mir empfohlen?")
     ('request', 'told')
     """
-    return kind_by(decided(text))
+    return kind_by(decided(text), text)
 
 
-def kind_by(decision: Decision) -> str:
-    """The kind of a question, by what the head decided."""
-    if decision.label == OTHER and decision.probabilities[REQUEST] >= _MAY_REQUEST:
+def kind_by(decision: Decision, text: str) -> str:
+    """The kind of a question, by what the head decided and how long it is."""
+    kind, probabilities = decision.label, decision.probabilities
+    if kind == OTHER and probabilities[REQUEST] >= _MAY_REQUEST:
         return REQUEST
-    return decision.label
+    if kind in OVERVIEWS and is_long(text) and probabilities[kind] < _SURE_OVERVIEW:
+        return OTHER
+    return kind
+
+
+def is_long(text: str) -> bool:
+    """Whether a question is so long that it reports something."""
+    return len(text.split()) >= _LONG
 
 
 def asks_present(text: str) -> bool:
@@ -170,7 +180,7 @@ class RecallQuestion:
                 self._names = None
         else:
             self.text = text
-        asks_time = options.mode != "hybrid" and len(self.text.split()) < _LONG
+        asks_time = options.mode != "hybrid" and not is_long(self.text)
         if asks_time or options.mode == "temporal":
             self.window = find_window(self.text, options.now)
         else:
@@ -196,7 +206,7 @@ class RecallQuestion:
 
     @cached_property
     def kind(self) -> str:
-        return kind_by(self._decision)
+        return kind_by(self._decision, self.text)
 
     @property
     def request_probability(self) -> float:

@@ -12,7 +12,7 @@ const PARTS = {
   paraphrases: "other ways to ask it", hops: "what was found first", rerank: "the second look", overview: "the overview", newer: "newer than another",
   speaker: "who said it", asks: "it asks itself", answers: "it answers", role: "whose side said it", guidance: "to be heeded",
   time: "the time asked about", history: "the conversation", preferences: "preferences", recency: "how recent it is",
-  coverage: "a day already there", learned: "learned from other chats",
+  learned: "learned from other chats",
 };
 // by what passages are found at all; the other parts weigh them
 const FOUND = {
