@@ -9,15 +9,18 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import labels
 from ..errors import NotFoundError
 from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, is_written_after, record_dict
+from ..model.premises import Stale
 from ..store.contract import Store
 from ..store.meanings import own_keys
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from .arguments import check_aware, check_text
+from .premises import find_stale
 
 NEWEST_EDGES = 100  # of each direction
 
@@ -34,10 +37,12 @@ class LineageEntry(Struct, frozen=True, kw_only=True):
     created_at: datetime | None
     updated_at: datetime | None
     parents: list[str]  # ids
+    stale: Stale | None = None  # why it may not hold any more
 
     def as_dict(self) -> dict[str, Any]:
         """Give the entry as a dictionary of its fields."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return fields | {"stale": msgspec.to_builtins(self.stale)}
 
 
 class EntityChange(Struct, frozen=True, kw_only=True):
@@ -77,12 +82,15 @@ class DescribedRecord(Struct, frozen=True, kw_only=True):
     children: list[str]  # ids
     sources: list[str] | None = None  # citations, of what was derived; None: it was not
     written_later: bool = False  # what it says was written after `as_of`
+    stale: Stale | None = None  # why what it was derived from no longer bears it out
 
     def as_dict(self) -> dict[str, Any]:
         """Give the record as JSON-ready values."""
         fields = record_dict(self.record) | {"parents": self.parents, "children": self.children}
         if self.sources is not None:
             fields["sources"] = self.sources
+        if self.stale is not None:
+            fields["stale"] = msgspec.to_builtins(self.stale)
         if self.written_later:
             fields["written_later"] = True
         return fields
@@ -133,8 +141,10 @@ def trace(store: Store, id: str) -> Lineage:
         parents = (store.records.get(None, parent) for parent in entry.parents)
         queue.extend((parent, depth + 1) for parent in parents if parent is not None)
     changes = list_changes(store, origin) if isinstance(origin, Entity) else []
+    stale = find_stale(store.records, entries)
     return Lineage(
-        entries=list(entries.values()), changes=[EntityChange(**change) for change in changes]
+        entries=[replace(entry, stale=stale.get(id)) for id, entry in entries.items()],
+        changes=[EntityChange(**change) for change in changes],
     )
 
 
@@ -220,4 +230,5 @@ def _described(store: Store, record: Record, as_of: datetime | None) -> Describe
         children=store.records.children(record.id),
         sources=lineage.sources if len(lineage.entries) > 1 else None,
         written_later=is_written_after(record, as_of),
+        stale=lineage.entries[0].stale,
     )

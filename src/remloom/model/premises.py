@@ -7,19 +7,46 @@ or vector changes none.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from ..errors import InvalidInputError
 from .records import EXTRACTED, Entity, Moment, Record, Resource
 
 # in the metadata of a record that another one took the place of: by, run, content
 SUPERSEDED = "superseded"
+Fault = Literal["changed", "expired", "unknown"]  # of a premise
 _COUNTED = frozenset((EXTRACTED, "chunks", "cut", "digest", "media_type", "sessions", "turns"))
 _BYTES = 8
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Stale(Struct, frozen=True, kw_only=True):
+    """Why a derived record may not hold any more: something that it was made of, or that this was
+    made of, says something else than it said then."""
+
+    reason: Literal["changed", "expired", "below", "unknown"]  # below: it is none of its own
+    path: tuple[str, ...]  # ids, from one that it was made of down to the premise
+    at: datetime | None = None  # when the premise was updated last, or expired; unknown: None
+
+    @property
+    def premise(self) -> str:
+        """The id of what changed."""
+        return self.path[-1]
+
+    def __str__(self) -> str:
+        since = f" on {self.at:%Y-%m-%d}" if self.at else ""
+        what = self.path[0] if self.reason != "below" else f"{self.premise}, below {self.path[0]},"
+        return {
+            "changed": f"{what} changed{since}",
+            "expired": f"{what} expired{since}",
+            "below": f"{what} is no longer what it was{since}",
+            "unknown": f"it is not known what {self.premise} said",
+        }[self.reason]
 
 
 def says(record: Record) -> int:
@@ -29,7 +56,7 @@ def says(record: Record) -> int:
     properties; of a row name, summary and fields; of a moment what it is called, when it was, who
     was there, its summary and tags. What was superseded says what it said before.
     """
-    data = _encode((record.schema, canonical(msgspec.to_builtins(_said(record)))))
+    data = _encode((record.schema, *_said(record)))
     return int.from_bytes(blake2b(data, digest_size=_BYTES).digest(), signed=True)
 
 
@@ -76,7 +103,7 @@ def _said(record: Record) -> tuple[Any, ...]:
         # what reading counts of a document or chat is not what it says
         left_out = _COUNTED if record.uri else (EXTRACTED,)
         facts = {name: fact for name, fact in record.properties.items() if name not in left_out}
-        return record.name, record.type, record.summary, facts
+        return record.name, record.type, record.summary, canonical(facts)
     if isinstance(record, Moment):
         speakers = [speaker.name for speaker in record.speakers]
         tags = (record.emotion_tags, record.topic_tags, record.classifications)
@@ -90,4 +117,4 @@ def _said(record: Record) -> tuple[Any, ...]:
             record.summary,
             tags,
         )
-    return record.name, record.summary, record.fields
+    return record.name, record.summary, canonical(record.fields)

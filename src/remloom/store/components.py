@@ -15,7 +15,7 @@ from ..predicates import Query
 from ..sql.answers import ResultSet
 from ..sql.values import Select
 from .batch import TokenVectorBatch, Vector, VectorBatch
-from .results import Match, Pending, Walk
+from .results import Match, Pending, Premise, Walk
 from .specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .stats import Stats
 
@@ -48,6 +48,11 @@ class RecordReads(Protocol):
 
     def parents(self, id: str) -> list[str]:
         """List the ids of the records this one was derived from."""
+
+    def premises(self, ids: Sequence[str]) -> list[Premise]:
+        """List what these records rest on: what they were derived from, and what moments were made
+        of; but not what says what it said, has not expired, and rests on nothing itself. Index
+        probes for each; no record is read."""
 
     def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
         """List the resources with this uri in the order of their ordinals. One range of an index:

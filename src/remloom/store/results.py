@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from msgspec import Struct
 
 from ..model import Record, Resource
+from ..model.premises import Fault
+from .encoding import moment_of, now
 from .specs import MOST_SUMMARIES, SearchSpec
 
 
@@ -71,6 +74,31 @@ def with_summaries(matches: Iterable[Match], spec: SearchSpec) -> list[Match]:
         if not left:
             break
     return found
+
+
+class Premise(Struct, frozen=True, gc=False):
+    """What a record rests on. Times are microseconds since 1970 UTC."""
+
+    child: str  # id of the record
+    id: str
+    quoted: int | None  # digest of what it said when the record was made of it; None: not known
+    says: int | None  # digest of what it says now
+    updated: int
+    expires: int | None
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why the record may not hold any more; None: it rests on what it did."""
+        if self.quoted is None:
+            return "unknown"
+        if self.quoted != self.says:
+            return "changed"
+        return "expired" if self.expires is not None and self.expires <= now() else None
+
+    @property
+    def at(self) -> datetime | None:
+        """When the fault came about; None if that is not known."""
+        return moment_of({"changed": self.updated, "expired": self.expires}.get(self.fault or ""))
 
 
 class WalkStep(Struct, frozen=True, gc=False):

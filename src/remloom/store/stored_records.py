@@ -11,6 +11,7 @@ from .. import labels
 from ..model import Moment, Record, Resource
 from .encoding import BEFORE_ALL, has_expired, micros, now, successor
 from .predicate_sql import Compilers, VectorSearch
+from .results import Premise
 from .rules.provenance import show_parents
 from .rules.record_ids import origin_of
 from .specs import ALL_CHUNKS, ChunkRange
@@ -78,6 +79,10 @@ class StoredRecords(ABC):
 
     def parents(self, id: str) -> list[str]:
         return [parent for (parent,) in self._fetch(self.SQL.parents, id=id)]
+
+    def premises(self, ids: Sequence[str]) -> list[Premise]:
+        rows = self._fetch(self.SQL.premises, ids=self._ids(ids), now=now())
+        return [Premise(*row) for row in rows]
 
     # -- by name and time --------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
     Attributes:
         sources: where what it rests on was read, with lines.
+        stale: why what was made of others may not hold any more.
         parents, children: ids.
         edge_counts: of each type, there may be more than are shown.
     """
@@ -86,6 +87,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     edges_out: list[Relation]
     edges_in: list[Relation]
     sources: list[str]
+    stale: list[str]
     parents: list[str]
     children: list[str]
     edge_counts: dict[str, int]
@@ -102,6 +104,7 @@ def _show(memory: Memory, values: ShowTakes, progress: Progress | None) -> Shown
         edges_out=[Relation.of(edge) for edge in view.edges_out[:_MOST_EDGES]],
         edges_in=[Relation.of(edge) for edge in view.edges_in[:_MOST_EDGES]],
         sources=[source for one in described for source in one.sources or ()],
+        stale=[f"{one.record.name}: {one.stale}" for one in described if one.stale],
         parents=[id for one in described for id in one.parents],
         children=[id for one in described for id in one.children],
         edge_counts={f"{one.rel_type} {one.direction}": one.count for one in view.edge_counts},
@@ -113,6 +116,7 @@ def _show_text(value: Shown) -> str:
     edges = [*value.edges_out, *value.edges_in]
     lines += ["edges:", *(f"> {edge}" for edge in edges)] if edges else []
     for title, ids in (
+        ("may not hold any more", value.stale),
         ("derived from", value.sources or value.parents),
         ("made of it", value.children),
     ):

@@ -8,19 +8,20 @@ from hashlib import md5
 from itertools import chain
 from typing import Any
 
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from ...model import Entity, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import SCHEMAS, TOP, has_expired
 from ..predicate_sql import Compilers, VectorSearch, has_regex, order_direction, search_similar
+from ..results import Premise
 from ..rules.provenance import set_parents, show_parents
 from ..specs import LOOKUP_EDGES
 from ..stored_records import StoredRecords, name_of
 from .database import PostgresDatabase
 from .graph import PostgresGraph
-from .rows import SQL, decode, paths_of, short, storable
+from .rows import SQL, decode, digests, paths_of, short, storable
 from .sql_writer import order_terms
 
 # Several keys in a row may be of one record.
@@ -114,6 +115,14 @@ class PostgresRecords(StoredRecords):
         texts = [f"{uri}\n{id}" for id in present]
         hashes = [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
         return self._records(SQL.messages, uri=uri, ids=present, hashes=hashes)
+
+    def premises(self, ids: Sequence[str]) -> list[Premise]:
+        found = super().premises(ids)
+        untold = [one.id for one in found if one.says is None and one.quoted is not None]
+        if not untold:
+            return found
+        said = digests(self._fetch(SQL.said, ids=self._ids(untold)))
+        return [replace(one, says=said.get(one.id, one.says)) for one in found]
 
     # -- by field and time -------------------------------------------------------------------------
 

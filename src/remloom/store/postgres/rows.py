@@ -80,6 +80,11 @@ def row_of(record: Record, seq: int, text_no: int | None) -> tuple[Any, ...]:
     )
 
 
+def digests(rows: Iterable[Any]) -> dict[str, int]:
+    """What records say, by id, from rows of the statement `said`."""
+    return {id: says(decode(*row)) if said is None else said for id, said, *row in rows}
+
+
 def edge_of(row: Any) -> Edge:
     """The edge of a row: src, rel, dst, weight, created, valid_from, valid_to, properties."""
     src, rel, dst, weight, created, since, until, properties = row

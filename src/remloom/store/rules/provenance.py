@@ -3,13 +3,12 @@ that show them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import force_setattr
 
 from ...model import Moment, Record, Resource
-from ...model.premises import as_hex, from_hex, says
+from ...model.premises import as_hex, from_hex
 from ..batch import BatchRecord
 from .record_ids import referred_ids
 
@@ -58,26 +57,12 @@ def premises_in(record: Record) -> dict[str, int]:
     return {id: from_hex(digest) for id, digest in given.items()}
 
 
-def unquoted(items: Iterable[BatchRecord]) -> list[str]:
-    """List the ids of parents whose digests are taken as these records are written."""
-    ids = (
-        id for item in items if item.stamp for id in item.parents or () if id not in item.premises
-    )
-    return list(dict.fromkeys(ids))
-
-
-def digests(rows: Iterable[Any], decode: Callable[[str, Any, Any], Record]) -> dict[str, int]:
-    """Return what records say, by id, from rows of `says`: id, digest, and what `decode` takes of
-    a record from before there were digests."""
-    return {id: says(decode(*row)) if digest is None else digest for id, digest, *row in rows}
-
-
-def parent_rows(item: BatchRecord, said: Mapping[str, int]) -> dict[str, tuple[int, int | None]]:
-    """Return kind and digest of each parent of a record, and of each record that it refers to.
-    `said` has the digests of `unquoted` parents."""
-    rows: dict[str, tuple[int, int | None]] = {}
+def parent_rows(item: BatchRecord) -> dict[str, tuple[int, int | None, bool]]:
+    """Return, for each parent of a record and each record that it refers to, the kind, the digest,
+    and whether that is to be what it says now."""
+    rows: dict[str, tuple[int, int | None, bool]] = {}
     for id in item.parents or ():
-        rows[id] = DERIVED, item.premises.get(id, said.get(id) if item.stamp else None)
+        rows[id] = DERIVED, item.premises.get(id), item.stamp and id not in item.premises
     for id in referred_ids(item.record):
-        rows[id] = REFERRING, item.premises.get(id)
+        rows[id] = REFERRING, item.premises.get(id), False
     return rows

@@ -60,6 +60,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "records.expired": _call(3),
     "records.children": _call("x"),
     "records.parents": _call("x"),
+    "records.premises": _call(["x"]),
     "records.chunks": _call("a.md"),
     "records.originating": _call("a"),
     "records.messages": _call("a.md", ["1"]),

@@ -96,6 +96,17 @@ WHERE p.tenant_id = %(tenant)s AND p.parent = %(id)s AND p.kind = 0 ORDER BY r.s
 SELECT p.child, r.id, p.digest FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
 WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL) ORDER BY r.seq;
 
+-- name: premises
+-- What some records rest on, where it says something else than it did, has expired, or rests on others itself.
+SELECT p.child, r.id, p.digest, r.says, r.updated, r.expires
+FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL)
+  AND (p.digest IS NULL OR p.digest IS DISTINCT FROM r.says OR r.expires <= %(now)s OR EXISTS (
+    SELECT FROM remloom.parents q
+    WHERE q.tenant_id = %(tenant)s AND q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL)
+  ))
+ORDER BY p.child, r.seq;
+
 -- name: parents
 -- The records that one derives from, in the order of writing.
 SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent

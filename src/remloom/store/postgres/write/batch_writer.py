@@ -9,7 +9,7 @@ has an edge; every text is in the index once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -22,12 +22,12 @@ from ...batch import Batch, BatchRecord, Vector
 from ...encoding import micros, now, origin, searchable_text
 from ...results import Written
 from ...rules.merge import keys_of, same_handle
-from ...rules.provenance import digests, parent_rows, unquoted
+from ...rules.provenance import parent_rows
 from ...rules.vector_validation import choose_model
 from ..binary_arrays import ArrayColumn, Half, columns, parts
 from ..database import PostgresDatabase, TenantCursor
 from ..indexes import bm25_index, trigram_index
-from ..rows import RECORD_COLUMNS, SQL, decode, row_of, short, storable
+from ..rows import RECORD_COLUMNS, SQL, decode, digests, row_of, short, storable
 from . import kv
 from .deletion import delete, delete_token_vectors, delete_vectors
 from .edge_writer import EdgeWriter, NameRow, name_rows
@@ -305,17 +305,23 @@ class BatchWriter(EdgeWriter):
             for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True)
             if outcome != "unchanged" or item.parents or item.premises
         }
-        said: Mapping[str, int] = {}
-        if ids := unquoted(changed.values()):
-            said = digests(self.rows(SQL.said, ids=ArrayColumn("t", ids)), decode)
-        rows = [
+        parents = [
             (id, parent, *row)
             for id, item in changed.items()
-            for parent, row in parent_rows(item, said).items()
+            for parent, row in parent_rows(item).items()
+        ]
+        said = self._said({parent for _, parent, *_, stamp in parents if stamp})
+        rows = [
+            (child, parent, kind, said.get(parent) if stamp else digest)
+            for child, parent, kind, digest, stamp in parents
         ]
         if rows:
             kinds = {"child": "t", "parent": "t", "kind": "i", "digest": "q"}
             self.run(SQL.insert_parents, **columns(kinds, rows))
+
+    def _said(self, ids: Collection[str]) -> dict[str, int]:
+        rows = self.rows(SQL.said, ids=ArrayColumn("t", list(ids))) if ids else ()
+        return digests(rows)
 
     def put_vectors(self, model: int, dims: int, windows: Mapping[str, Sequence[Vector]]) -> None:
         """Store the windows of records that have none of this model."""

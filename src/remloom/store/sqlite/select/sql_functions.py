@@ -19,10 +19,11 @@ import apsw
 import msgspec
 
 from ....errors import InvalidInputError, StoreBusyError
+from ....model.premises import says
 from ....sql import times
 from ....sql.answers import MAX_HELD, too_much_held
 from ...encoding import micros, moment_of
-from ..rows import decompress
+from ..rows import decode, decompress
 
 _EVERY = 0.02  # seconds between looks at the memory of the process
 _GROWN = 32_000_000  # bytes more than at the last look that gave back
@@ -125,6 +126,7 @@ def prepare(connection: apsw.Connection) -> None:
     for name, function, arguments in (
         ("merge_properties", merge_properties, 2),
         ("decompress", _decompress, 1),
+        ("said", _said, 3),
         ("casefold", casefold, 1),
         ("matches", matches, 2),
         ("held", held, 2),
@@ -148,6 +150,11 @@ def prepare(connection: apsw.Connection) -> None:
         ("time_format", time_format, 2),
     ):
         connection.create_scalar_function(name, function, arguments, deterministic=True)
+
+
+def _said(schema: str, body: str, content: bytes | None) -> int:
+    """What a record says that was stored before that was kept."""
+    return says(decode(schema, body, content))
 
 
 def merge_properties(old: str | None, new: str | None) -> str | None:

@@ -130,13 +130,9 @@ INSERT OR REPLACE INTO pending (rid, attempts, error, parked) VALUES (?, 0, NULL
 
 -- name: add_parent
 -- Says that a record was derived from another (kind 0) or refers to it (1), if that is stored, and what that said.
-INSERT INTO parents (child, parent, kind, digest) SELECT ?, rid, ?, ? FROM records WHERE id = ?
+INSERT INTO parents (child, parent, kind, digest)
+SELECT ?, rid, ?, coalesce(?, iif(?, coalesce(says, said(schema, body, content)), NULL)) FROM records WHERE id = ?
 ON CONFLICT (child, parent) DO UPDATE SET digest = excluded.digest WHERE digest IS NOT excluded.digest;
-
--- name: said
--- What some records say, and of those from before that was kept, the records.
-SELECT r.id, r.says, iif(r.says IS NULL, r.schema, NULL), iif(r.says IS NULL, r.body, NULL), iif(r.says IS NULL, r.content, NULL)
-FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value;
 
 -- name: delete_parents
 -- Forget what a record refers to, and what it was derived from, but for the kind that is kept.

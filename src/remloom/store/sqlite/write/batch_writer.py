@@ -21,7 +21,7 @@ from ...batch import Batch, BatchRecord
 from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
 from ...results import Deletion, Written
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
-from ...rules.provenance import DERIVED, digests, parent_rows, unquoted
+from ...rules.provenance import DERIVED, parent_rows
 from ..rows import SQL, decode, encode, row_of
 from . import kv
 from .deletion import delete, delete_snapshots
@@ -125,7 +125,8 @@ class _BatchWriter:
             self._edges.move(moved)
         for label_no in labels.released:
             labels.release(label_no)
-        self._add_parents(changed)
+        for record_no, item in changed:
+            self._add_parents(record_no, item)
         own = {
             edge: (numbers[position], batch.records[position].record)
             for edge, position in batch.own_edges.items()
@@ -136,13 +137,9 @@ class _BatchWriter:
         self._session.close()
         return Written(tuple(ids), edges=edges, thin=labels.thin_made, **counts)
 
-    def _add_parents(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
-        said: Mapping[str, int] = {}
-        if ids := unquoted(item for _, item in changed):
-            said = digests(self._cursor.execute(SQL.said, (json.dumps(ids),)), decode)
-        for record_no, item in changed:
-            rows = parent_rows(item, said).items()
-            values = [(record_no, kind, digest, id) for id, (kind, digest) in rows]
+    def _add_parents(self, record_no: int, item: BatchRecord) -> None:
+        if rows := parent_rows(item):
+            values = [(record_no, *row, id) for id, row in rows.items()]
             self._cursor.executemany(SQL.add_parent, values)
 
     # -- records -----------------------------------------------------------------------------------

@@ -1,0 +1,233 @@
+"""What was made of something that says something else by now is told to be stale, until it is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
+
+from remloom import Entity, Memory, Moment, Resource, Row
+from remloom.engine.premises import find_stale
+from remloom.model import Field, Record, SchemaDefinition
+from remloom.model.premises import Stale, premises_of
+from remloom.operations.tools.lookup import SHOW
+from remloom.runs.rollback import rollback
+from remloom.runs.run import begin_run
+from remloom.runs.writer import Writer
+from remloom.serve.cli.app import program
+from remloom.store.encoding import micros
+from remloom.store.rules.validation import build
+from steps import steps
+
+KEY = "3f" * 32
+NOTE = Resource(id="note", name="note", content="The heron nests at the weir.", uri="notes.md")
+CHANGED = replace(NOTE, content="The heron nests at the mill.")
+CHAIN = ("insight", "dream", "summary", "overview")  # each of the one before
+
+
+@pytest.fixture(params=["sqlite", "keyed", "postgres"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    home = tmp_path / "home" if request.param != "postgres" else request.getfixturevalue("postgres")
+    key = KEY if request.param == "keyed" else None
+    with Memory.open(home, tenant=uuid4().hex, embedder="none", key=key) as opened:
+        yield opened
+
+
+def made_of(id: str, *parents: str) -> Resource:
+    return Resource(id=id, name=id, content=f"{id}: herons like weirs.", parents=parents)
+
+
+def fill(memory: Memory) -> None:
+    memory.write([NOTE])
+    for id, parent in zip(CHAIN, ("note", *CHAIN), strict=False):
+        memory.write([made_of(id, parent)])
+
+
+def begun(memory: Memory) -> Writer:
+    store = memory.admin.store
+    return Writer(store, "tenant", begin_run(store, "dream", {}))
+
+
+def stale(memory: Memory, *ids: str) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Why records are stale: the reason, and the way down to the premise."""
+    found = find_stale(memory.admin.store.records, ids or CHAIN)
+    return {id: (one.reason, one.path) for id, one in found.items()}
+
+
+def test_it_is_at_any_depth_until_the_premise_is_put_back(memory: Memory) -> None:
+    fill(memory)
+    assert stale(memory) == {}
+    memory.write([CHANGED])
+    below = ("overview", "summary", "dream", "insight", "note")
+    assert stale(memory) == {
+        "insight": ("changed", below[4:]),
+        "dream": ("below", below[3:]),
+        "summary": ("below", below[2:]),
+        "overview": ("below", below[1:]),
+    }
+    memory.write([NOTE])
+    assert stale(memory) == {}
+
+
+def test_a_touch_of_a_premise_makes_nothing_stale(memory: Memory) -> None:
+    fill(memory)
+    memory.write([replace(NOTE, metadata={"seen": 1}, related_entities=("Bob",), language="en")])
+    memory.write([NOTE])
+    assert stale(memory) == {}
+
+
+def test_who_says_it_again_of_what_there_is_now_ends_it(memory: Memory) -> None:
+    fill(memory)
+    memory.write([CHANGED])
+    memory.write([made_of("insight", "note")])
+    assert stale(memory) == {}
+
+
+def test_taking_back_a_run_that_changed_a_premise_heals(memory: Memory) -> None:
+    fill(memory)
+    writer = begun(memory)
+    writer.write(["note"], [CHANGED])
+    writer.finish()
+    assert stale(memory, "insight") == {"insight": ("changed", ("note",))}
+    rollback(memory.admin.store, writer.id)
+    assert stale(memory) == {}
+
+
+def test_what_a_run_makes_without_saying_what_it_read_is_not_known(memory: Memory) -> None:
+    fill(memory)
+    writer = begun(memory)
+    quoted = replace(made_of("quoted", "note"), premises=premises_of([NOTE]))
+    writer.write(["note"], [quoted, made_of("unquoted", "note")])
+    writer.finish()
+    assert stale(memory, "quoted", "unquoted") == {"unquoted": ("unknown", ("note",))}
+    memory.write([CHANGED])
+    assert stale(memory, "quoted") == {"quoted": ("changed", ("note",))}
+
+
+def test_a_premise_that_changed_while_a_run_was_thinking_makes_it_stale_at_once(
+    memory: Memory,
+) -> None:
+    fill(memory)
+    writer = begun(memory)
+    quoted = premises_of([NOTE])
+    memory.write([CHANGED])
+    writer.write(["note"], [replace(made_of("late", "note"), premises=quoted)])
+    assert stale(memory, "late") == {"late": ("changed", ("note",))}
+
+
+def test_it_is_by_the_clock_once_a_premise_expires(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = datetime.now(UTC)
+    monkeypatch.setattr("remloom.store.encoding.time_ns", lambda: (micros(at) or 0) * 1000)
+    fill(memory)
+    until = at + timedelta(hours=1)
+    memory.admin.set_expiry(["note"], until)
+    assert stale(memory) == {}
+    at = until
+    assert find_stale(memory.admin.store.records, ["insight", "dream"]) == {
+        "insight": Stale(reason="expired", path=("note",), at=until),
+        "dream": Stale(reason="below", path=("insight", "note"), at=until),
+    }
+
+
+ORDERS = SchemaDefinition(schema_name="orders", base_fields={"total": Field(kind="integer"), "due": Field(kind="datetime")})  # fmt: skip
+DUE = datetime(2025, 1, 15, 10, tzinfo=UTC)
+PREMISES = [
+    (Entity(id="e", name="Orion", properties={"lead": "Bob"}), {"properties": {"lead": "Ann"}}),
+    (Moment(id="m", name="Standup", summary="Bob leads."), {"summary": "Ann leads."}),
+    (Row(id="o", schema="orders", handle="order-1", fields={"total": 3, "due": DUE}), {"fields": {"total": 4, "due": DUE}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("premise", "change"), PREMISES, ids=["entity", "moment", "row"])
+def test_a_premise_may_be_of_any_schema(
+    memory: Memory, premise: Record, change: dict[str, Any]
+) -> None:
+    memory.schemas.register(ORDERS)
+    memory.write([premise, made_of("insight", premise.id)])
+    memory.write([premise])
+    assert stale(memory) == {}
+    memory.write([replace(premise, **change)])
+    assert stale(memory) == {"insight": ("changed", (premise.id,))}
+    memory.write([premise])
+    assert stale(memory) == {}
+
+
+def test_a_moment_rests_on_what_it_was_made_of_and_not_on_all_it_refers_to(memory: Memory) -> None:
+    other = replace(NOTE, id="other", name="other")
+    refs = ("note", "other")
+    walk = Moment(id="walk", name="Walk", resource_refs=refs, premises=premises_of([NOTE]))
+    memory.write([NOTE, other, walk, made_of("insight", "walk")])
+    memory.write([replace(other, content="Reeds.")])
+    assert stale(memory, "walk", "insight") == {}
+    memory.write([CHANGED])
+    found = {"walk": ("changed", ("note",)), "insight": ("below", ("walk", "note"))}
+    assert stale(memory, "walk", "insight") == found
+
+
+def test_a_circle_of_premises_ends(memory: Memory) -> None:
+    memory.write([NOTE, made_of("a", "note", "b"), made_of("b", "a")])
+    memory.write([made_of("a", "note", "b")])
+    assert stale(memory, "a", "b") == {}
+    memory.write([CHANGED])
+    assert stale(memory, "a", "b") == {"a": ("changed", ("note",)), "b": ("below", ("a", "note"))}
+
+
+def test_the_nearest_premise_that_changed_is_named_before_what_is_not_known(memory: Memory) -> None:
+    fill(memory)
+    memory.admin.store.write(build([made_of("old", "note")], tenant="", model=""))
+    memory.write([made_of("both", "old", "dream")])
+    assert stale(memory, "both") == {"both": ("unknown", ("old", "note"))}
+    memory.write([CHANGED])
+    assert stale(memory, "both") == {"both": ("below", ("dream", "insight", "note"))}
+
+
+def test_it_is_shown_where_a_record_is_described_and_traced(memory: Memory) -> None:
+    fill(memory)
+    assert "stale" not in memory.admin.describe("dream").as_dict()["records"][0]
+    memory.write([CHANGED])
+    changed = memory.get_resource("note").updated_at
+    [described] = memory.admin.describe("dream").as_dict()["records"]
+    assert described["stale"]["reason"] == "below"
+    assert described["stale"]["path"] == ("insight", "note")
+    found = {entry.id: entry.stale for entry in memory.history("dream").entries}
+    assert found == {
+        "dream": Stale(reason="below", path=("insight", "note"), at=changed),
+        "insight": Stale(reason="changed", path=("note",), at=changed),
+        "note": None,
+    }
+    shown = SHOW.does(memory, SHOW.takes(what="insight"), None)
+    assert SHOW.text is not None
+    assert f"note changed on {changed:%Y-%m-%d}" in SHOW.text(shown)
+
+
+def test_the_command_line_shows_it(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        fill(memory)
+        memory.write([CHANGED])
+    shown = CliRunner().invoke(program, ["show", "insight", "--home", str(tmp_path)]).output
+    assert "changed" in shown
+
+
+def test_what_rests_on_sources_costs_one_look_however_much_there_is(tmp_path: Path) -> None:
+    costs = []
+    for size in (100, 3_000):
+        with Memory.open(tmp_path / f"{size}", embedder="none") as memory:
+            notes = [replace(NOTE, id=f"n{n}", name=f"n{n}", ordinal=n) for n in range(size)]
+            memory.write(notes)
+            memory.write(
+                [made_of(f"i{n}", *(f"n{n * 5 + m}" for m in range(5))) for n in range(20)]
+            )
+            ids = [f"i{n}" for n in range(20)]
+            with steps(memory) as taken:
+                assert find_stale(memory.admin.store.records, ids) == {}
+            costs.append(taken.all)
+    assert max(costs) < 8_000
+    assert max(costs) < 1.2 * min(costs)
