@@ -36,6 +36,15 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterat
 
 
 @pytest.fixture(scope="session")
+def hnsw() -> None:
+    """Lets a test have an HNSW index in PostgreSQL."""
+    from postgres_server import has_hnsw
+
+    if not has_hnsw():
+        pytest.skip("the pgvector of the tests' server does not run on this processor")
+
+
+@pytest.fixture(scope="session")
 def mariadb(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[str]:
     """The URL of a MariaDB server."""
     from mariadb_server import server

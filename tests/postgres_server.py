@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,14 @@ from uuid import uuid4
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-__all__ = ["connect", "database", "server"]
+__all__ = ["connect", "database", "has_hnsw", "server"]
+
+_HNSW = """
+CREATE EXTENSION vector;
+CREATE TABLE vectors AS
+SELECT ARRAY[random(), random(), n]::real[]::vector(3)::halfvec(3) AS v FROM generate_series(1, 100) AS n;
+CREATE INDEX ON vectors USING hnsw (v halfvec_cosine_ops)
+"""
 
 
 def server(run: Path) -> str:
@@ -28,25 +36,41 @@ def server(run: Path) -> str:
     other run does."""
     if given := os.environ.get("REMLOOM_TEST_POSTGRES"):
         return given
-    with warnings.catch_warnings():
-        # of the package, about folders that this machine does not have
-        warnings.simplefilter("ignore")
-        import pgserver
-
-        # Short, because the path of a socket may have no more than 107 characters.
-        folder = (
-            Path(tempfile.gettempdir()) / f"remloom-pg-{sha256(str(run).encode()).hexdigest()[:12]}"
-        )
-        # two processes that find it missing would both make it
-        folder.mkdir(exist_ok=True)
-        started = pgserver.get_server(folder, cleanup_mode="delete")
-    url = str(started.get_uri())
+    # Short, because the path of a socket may have no more than 107 characters.
+    name = f"remloom-pg-{sha256(str(run).encode()).hexdigest()[:12]}"
+    url = _started(Path(tempfile.gettempdir()) / name)
     with psycopg.connect(url, autocommit=True) as connection:
         # nobody pulls the plug on a test
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             connection.execute(f"ALTER SYSTEM SET {setting} = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
+
+
+def _started(folder: Path) -> str:
+    with warnings.catch_warnings():
+        # of the package, about folders that this machine does not have
+        warnings.simplefilter("ignore")
+        import pgserver
+
+        # two processes that find it missing would both make it
+        folder.mkdir(exist_ok=True)
+        return str(pgserver.get_server(folder, cleanup_mode="delete").get_uri())
+
+
+@cache
+def has_hnsw() -> bool:
+    """Whether the package's pgvector can build an HNSW index here: it was built with instructions
+    that not every processor has, on which the whole server dies. So another one tries."""
+    if os.environ.get("REMLOOM_TEST_POSTGRES"):
+        return True
+    url = _started(Path(tempfile.mkdtemp(prefix="remloom-pg-")))
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_HNSW)
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from remloom import Home, Memory, Resource
 from remloom.testing.embedder import WordEmbedder
 
@@ -14,6 +16,7 @@ class InLines(WordEmbedder):
         return list(zip(starts, [*starts[1:], len(text)], strict=True))
 
 
+@pytest.mark.usefixtures("hnsw")
 def test_a_long_text_is_whole_whichever_of_its_windows_is_nearest(postgres: str) -> None:
     texts = {"long": "plum jam\npear\n" * 2_000, "short": "plum jam\npear cake\n"}
     with Memory.open(postgres, tenant="long", embedder=InLines(), token_encoder="none") as memory:

@@ -26,6 +26,8 @@ from remloom.store.rules import validation
 from remloom.store.specs import ChunkRange, EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.testing.conformance import put, selected
 
+pytestmark = pytest.mark.usefixtures("hnsw")
+
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 LATE = datetime(2999, 1, 1, tzinfo=UTC)
 ORDER = EdgeOrder("created_at", "desc")

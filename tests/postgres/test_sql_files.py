@@ -28,6 +28,8 @@ from remloom.store.specs import EdgeOrder
 from remloom.store.sql_files import NamedStatement
 from remloom.testing.conformance import put
 
+pytestmark = pytest.mark.usefixtures("hnsw")
+
 DIMS = 16
 OF_TYPE = " AND r.type = %(type)s"
 NEWEST = EdgeOrder("created_at", "desc")

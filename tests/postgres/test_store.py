@@ -112,6 +112,7 @@ def test_many_names_are_found_by_trigrams_as_few_are_by_comparison(opening: Open
     assert hits >= 24  # of 25
 
 
+@pytest.mark.usefixtures("hnsw")
 def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening: Opening) -> None:
     store, rng = opening(tail=200), np.random.default_rng(3)
     centres = rng.normal(size=(8, 16))
@@ -146,6 +147,7 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
         assert hits >= 97
 
 
+@pytest.mark.usefixtures("hnsw")
 def test_a_search_notices_what_another_process_did_to_the_vectors(opening: Opening) -> None:
     one, rng = opening(tail=50), np.random.default_rng(4)
     other, rows = opening(one._server.tenant, tail=50), rng.normal(size=(140, 8))
