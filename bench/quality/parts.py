@@ -4,7 +4,7 @@
 
 A cell is how much higher frac@10 is with the part, with half of the width of its 95 % interval
 (bootstrap over questions); it is bold where the interval is on one side of zero. Domains are those
-on which nothing was chosen: the held half of the chats of `written`, LoCoMo, and the reported
+by which no option was chosen: the held half of the chats of `written`, LoCoMo, and the reported
 halves of `domains`.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,14 +31,6 @@ CHANGED = replace(NOTE, content="The heron nests at the mill.")
 INSIGHT = Resource(id="insight", name="insight", content="Herons like weirs.", parents=("note",))
 WALK = Moment(id="walk", name="Walk", resource_refs=("note",), premises=premises_of([NOTE]))
 KEPT = {"insight": premises_of([NOTE]), "walk": premises_of([NOTE]), "unknown": {}}
-
-
-@pytest.fixture(params=["sqlite", "keyed", "postgres"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    home = tmp_path / "home" if request.param != "postgres" else request.getfixturevalue("postgres")
-    key = KEY if request.param == "keyed" else None
-    with Memory.open(home, tenant=uuid4().hex, embedder="none", key=key) as opened:
-        yield opened
 
 
 def fill(memory: Memory) -> None:

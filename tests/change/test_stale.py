@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
@@ -25,18 +23,9 @@ from remloom.store.encoding import micros
 from remloom.store.rules.validation import build
 from steps import steps
 
-KEY = "3f" * 32
 NOTE = Resource(id="note", name="note", content="The heron nests at the weir.", uri="notes.md")
 CHANGED = replace(NOTE, content="The heron nests at the mill.")
 CHAIN = ("insight", "dream", "summary", "overview")  # each of the one before
-
-
-@pytest.fixture(params=["sqlite", "keyed", "postgres"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    home = tmp_path / "home" if request.param != "postgres" else request.getfixturevalue("postgres")
-    key = KEY if request.param == "keyed" else None
-    with Memory.open(home, tenant=uuid4().hex, embedder="none", key=key) as opened:
-        yield opened
 
 
 def made_of(id: str, *parents: str) -> Resource:
@@ -99,15 +88,15 @@ def test_taking_back_a_run_that_changed_a_premise_heals(memory: Memory) -> None:
     assert stale(memory) == {}
 
 
-def test_what_a_run_makes_without_saying_what_it_read_is_not_known(memory: Memory) -> None:
+def test_what_a_run_makes_without_saying_what_it_read_is_not_told_stale(memory: Memory) -> None:
     fill(memory)
     writer = begun(memory)
     quoted = replace(made_of("quoted", "note"), premises=premises_of([NOTE]))
     writer.write(["note"], [quoted, made_of("unquoted", "note")])
     writer.finish()
-    assert stale(memory, "quoted", "unquoted") == {"unquoted": ("unknown", ("note",))}
+    assert stale(memory, "quoted", "unquoted") == {}
     memory.write([CHANGED])
-    assert stale(memory, "quoted") == {"quoted": ("changed", ("note",))}
+    assert stale(memory, "quoted", "unquoted") == {"quoted": ("changed", ("note",))}
 
 
 def test_a_premise_that_changed_while_a_run_was_thinking_makes_it_stale_at_once(
@@ -180,13 +169,14 @@ def test_a_circle_of_premises_ends(memory: Memory) -> None:
     assert stale(memory, "a", "b") == {"a": ("changed", ("note",)), "b": ("below", ("a", "note"))}
 
 
-def test_the_nearest_premise_that_changed_is_named_before_what_is_not_known(memory: Memory) -> None:
+def test_what_is_below_a_premise_that_is_not_known_is_told(memory: Memory) -> None:
     fill(memory)
-    memory.admin.store.write(build([made_of("old", "note")], tenant="", model=""))
-    memory.write([made_of("both", "old", "dream")])
-    assert stale(memory, "both") == {"both": ("unknown", ("old", "note"))}
+    memory.admin.store.write(build([made_of("old", "insight")], tenant="", model=""))
+    memory.write([made_of("new", "old")])
+    assert stale(memory, "old", "new") == {}
     memory.write([CHANGED])
-    assert stale(memory, "both") == {"both": ("below", ("dream", "insight", "note"))}
+    found = {"old": ("insight", "note"), "new": ("old", "insight", "note")}
+    assert stale(memory, "old", "new") == {id: ("below", path) for id, path in found.items()}
 
 
 def test_it_is_shown_where_a_record_is_described_and_traced(memory: Memory) -> None:

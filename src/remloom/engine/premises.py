@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from ..model.premises import Fault, Stale
 from ..store.components import RecordReads
@@ -12,7 +13,7 @@ from ..store.results import Premise
 
 def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
     """Return, by id, which of these records are stale, and why: the nearest premise that changed
-    or expired, or else one of which it is not known what it said.
+    or expired. A premise of which it is not known what it said changes nothing.
 
     It is computed, not stored: what is put back is no longer stale. It costs a statement for each
     level of derivation.
@@ -37,25 +38,20 @@ def _premises_below(records: RecordReads, ids: Sequence[str]) -> dict[str, list[
 def _nearest(id: str, below: Mapping[str, Sequence[Premise]]) -> Stale | None:
     above: dict[str, str] = {id: ""}  # what rests on it, first found: nearest
     queue = deque([id])
-    unknown = None
     while queue:
         for premise in below[queue.popleft()]:
-            fault = premise.fault
-            if fault is not None and (fault != "unknown" or unknown is None):
-                unknown = _stale(premise, fault, above)
-                if fault != "unknown":
-                    return unknown
+            if premise.fault is not None and premise.at is not None:
+                return _stale(premise, premise.fault, premise.at, above)
             if premise.id not in above:
                 above[premise.id] = premise.child
                 queue.append(premise.id)
-    return unknown
+    return None
 
 
-def _stale(premise: Premise, fault: Fault, above: Mapping[str, str]) -> Stale:
+def _stale(premise: Premise, fault: Fault, at: datetime, above: Mapping[str, str]) -> Stale:
     path = [premise.id]
-    at = premise.child
-    while above[at]:
-        path.insert(0, at)
-        at = above[at]
-    is_below = fault != "unknown" and len(path) > 1
-    return Stale(reason="below" if is_below else fault, path=tuple(path), at=premise.at)
+    child = premise.child
+    while above[child]:
+        path.insert(0, child)
+        child = above[child]
+    return Stale(reason=fault if len(path) == 1 else "below", path=tuple(path), at=at)

@@ -19,7 +19,7 @@ from .records import EXTRACTED, Entity, Moment, Record, Resource
 
 # in the metadata of a record that another one took the place of: by, run, content
 SUPERSEDED = "superseded"
-Fault = Literal["changed", "expired", "unknown"]  # of a premise
+Fault = Literal["changed", "expired"]  # of a premise
 _COUNTED = frozenset((EXTRACTED, "chunks", "cut", "digest", "media_type", "sessions", "turns"))
 _BYTES = 8
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -29,9 +29,9 @@ class Stale(Struct, frozen=True, kw_only=True):
     """Why a derived record may not hold any more: something that it was made of, or that this was
     made of, says something else than it said then."""
 
-    reason: Literal["changed", "expired", "below", "unknown"]  # below: it is none of its own
+    reason: Literal["changed", "expired", "below"]  # below: it is none of its own
     path: tuple[str, ...]  # ids, from one that it was made of down to the premise
-    at: datetime | None = None  # when the premise was updated last, or expired; unknown: None
+    at: datetime  # when the premise was updated last, or expired
 
     @property
     def premise(self) -> str:
@@ -39,13 +39,12 @@ class Stale(Struct, frozen=True, kw_only=True):
         return self.path[-1]
 
     def __str__(self) -> str:
-        since = f" on {self.at:%Y-%m-%d}" if self.at else ""
+        since = f"on {self.at:%Y-%m-%d}"
         what = self.path[0] if self.reason != "below" else f"{self.premise}, below {self.path[0]},"
         return {
-            "changed": f"{what} changed{since}",
-            "expired": f"{what} expired{since}",
-            "below": f"{what} is no longer what it was{since}",
-            "unknown": f"it is not known what {self.premise} said",
+            "changed": f"{what} changed {since}",
+            "expired": f"{what} expired {since}",
+            "below": f"{what} is no longer what it was, {since}",
         }[self.reason]
 
 

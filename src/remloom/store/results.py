@@ -88,16 +88,14 @@ class Premise(Struct, frozen=True, gc=False):
 
     @property
     def fault(self) -> Fault | None:
-        """Why the record may not hold any more; None: it rests on what it did."""
-        if self.quoted is None:
-            return "unknown"
-        if self.quoted != self.says:
+        """Why the record may not hold any more; None: nothing is known against it."""
+        if self.quoted is not None and self.quoted != self.says:
             return "changed"
         return "expired" if self.expires is not None and self.expires <= now() else None
 
     @property
     def at(self) -> datetime | None:
-        """When the fault came about; None if that is not known."""
+        """When it said something else, or expired; None where it has no fault."""
         return moment_of({"changed": self.updated, "expired": self.expires}.get(self.fault or ""))
 
 

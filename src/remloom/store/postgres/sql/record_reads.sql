@@ -101,7 +101,7 @@ WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.
 SELECT p.child, r.id, p.digest, r.says, r.updated, r.expires
 FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
 WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL)
-  AND (p.digest IS NULL OR p.digest IS DISTINCT FROM r.says OR r.expires <= %(now)s OR EXISTS (
+  AND (p.digest IS NOT NULL AND p.digest IS DISTINCT FROM r.says OR r.expires <= %(now)s OR EXISTS (
     SELECT FROM remloom.parents q
     WHERE q.tenant_id = %(tenant)s AND q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL)
   ))

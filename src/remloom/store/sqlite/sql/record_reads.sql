@@ -114,7 +114,7 @@ WHERE p.kind = 0 OR p.digest IS NOT NULL ORDER BY o.rid;
 SELECT c.id, o.id, p.digest, coalesce(o.says, iif(p.digest IS NULL, NULL, said(o.schema, o.body, o.content))), o.updated, o.expires
 FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
 CROSS JOIN parents p ON p.child = c.rid AND (p.kind = 0 OR p.digest IS NOT NULL) CROSS JOIN records o ON o.rid = p.parent
-WHERE p.digest IS NULL OR p.digest IS NOT o.says OR o.expires <= :now
+WHERE (p.digest IS NOT NULL AND p.digest IS NOT o.says) OR o.expires <= :now
   OR EXISTS (SELECT 1 FROM parents q WHERE q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL))
 ORDER BY c.rid, o.rid;
 
