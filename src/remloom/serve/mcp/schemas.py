@@ -12,11 +12,11 @@ from ...operations import Operation
 # the field for a value that is not an object: the value of a tool always is one
 WRAPPED = "result"
 _REFERENCE = "#/$defs/{name}"
-_EMPTY: tuple[Any, ...] = (None, "", [], (), {})  # defaults that go without saying
+_EMPTY: tuple[Any, ...] = (None, "", [], (), {}, False)  # defaults that go without saying
 # of a record
 _OF_THE_STORE = frozenset(
     ("content_hash", "created_at", "embedding", "generation", "graph_paths", "kind", "ordinal",
-     "origin", "premises", "thin", "updated_at")
+     "origin", "premises", "searched", "thin", "updated_at", "version")
 )  # fmt: skip
 # what takes tokens and tells a model nothing that it needs; arguments have aliases besides
 _LEFT_OUT = frozenset(
@@ -28,6 +28,8 @@ _LEFT_OUT = frozenset(
 def input_schema(operation: Operation) -> dict[str, Any]:
     schema = _schema(operation.takes)
     schema.pop("description", None)
+    if "vector" not in schema.get("required", ()):
+        schema.get("properties", {}).pop("vector", None)
     for part in (schema.get("properties", {}), schema.get("$defs", {})):
         _spare(list(part.values()))
     return {"type": "object", "properties": {}, **schema}
@@ -73,7 +75,8 @@ def _trim(schema: Any) -> None:
         required = part.get("required")
         if part.get("type") == "object" and isinstance(required, list):
             properties = part["properties"]
-            part["properties"] = {name: properties[name] for name in required}
+            # what is named is there
+            part["properties"] = {name: properties[name] for name in part.pop("required")}
 
 
 def _spare(schema: Any) -> None:
@@ -87,7 +90,7 @@ def _spare(schema: Any) -> None:
         part.pop("discriminator", None)
         # of a value inside of others, what it is; what may stand in it is seen
         if "properties" in part and "description" in part:
-            part["description"] = part["description"].partition("\n")[0]
+            part["description"] = part["description"].partition("\n")[0].partition(". ")[0]
 
 
 def _schema(hint: Any) -> dict[str, Any]:
@@ -131,10 +134,15 @@ def _without(schema: Any, more: tuple[str, ...]) -> Any:
         del schema["anyOf"]
     shown = {}
     for key, value in schema.items():
-        if key == "default" and value in _EMPTY:
+        # a count has no less than that in any case
+        if (key == "default" and value in _EMPTY) or (key == "minimum" and _counts(schema)):
             continue
         if key in ("properties", "$defs"):
             shown[key] = {name: _without(part, more) for name, part in value.items()}
         elif key not in _LEFT_OUT and key not in more and not (key == "required" and not value):
             shown[key] = _without(value, more) if key not in ("default", "enum", "const") else value
     return shown
+
+
+def _counts(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "integer" and schema["minimum"] in (0, 1)
