@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from remloom import Entity, Memory, Moment, Resource, Row
-from remloom.engine.premises import find_stale
 from remloom.model import Field, Record, SchemaDefinition
 from remloom.model.premises import Stale, premises_of
 from remloom.operations.tools.lookup import SHOW
@@ -20,6 +19,7 @@ from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
 from remloom.serve.cli.app import program
 from remloom.store.encoding import micros
+from remloom.store.premises import find_stale
 from remloom.store.rules.validation import build
 from steps import steps
 

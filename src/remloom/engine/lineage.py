@@ -17,10 +17,10 @@ from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, is_written_
 from ..model.premises import Stale
 from ..store.contract import Store
 from ..store.meanings import own_keys
+from ..store.premises import find_stale
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from .arguments import check_aware, check_text
-from .premises import find_stale
 
 NEWEST_EDGES = 100  # of each direction
 

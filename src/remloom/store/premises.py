@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ..model.premises import Fault, Stale
-from ..store.components import RecordReads
-from ..store.results import Premise
+from .components import RecordReads
+from .results import Premise
 
 
 def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
