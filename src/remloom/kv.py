@@ -17,6 +17,7 @@ from .errors import InvalidInputError
 
 _LABEL = "label:"
 _REMADE = "remade:"
+_LOST, _SOURCE = "lost:", "source:"
 
 
 class Entry(Struct, frozen=True):
@@ -66,6 +67,16 @@ def remade_ref(id: str) -> str:
     return f"{_REMADE}{id}"
 
 
+def lost_ref(id: str) -> str:
+    """The ref of an entry that speaks of a record which is no longer there."""
+    return f"{_LOST}{id}"
+
+
+def source_ref(uri: str) -> str:
+    """The ref of an entry that speaks of what was read from there once."""
+    return f"{_SOURCE}{sha256(uri.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
 def quoting_refs(names: Iterable[str]) -> tuple[str, ...]:
     """The refs of an entry that quotes what these ids and refs stand for: it goes when that goes,
     and when it is made again without something that is forgotten."""
@@ -75,7 +86,7 @@ def quoting_refs(names: Iterable[str]) -> tuple[str, ...]:
 
 def is_other_ref(name: str) -> bool:
     """Whether a ref is that of a label, or of a record as it was, and not the id of a record."""
-    return name.startswith((_LABEL, _REMADE))
+    return name.startswith((_LABEL, _REMADE, _LOST, _SOURCE))
 
 
 ALL_KEYS = KeyRange()
@@ -90,6 +101,10 @@ class EntryReads(Protocol):
 
     def list(self, namespace: str, within: KeyRange = ALL_KEYS) -> Entries:
         """List the entries of a namespace, by key. One range of an index."""
+
+    def about(self, namespace: str, refs: Iterable[str]) -> Entries:
+        """List the entries of a namespace that have one of these among their refs, by key. An index
+        probe for each ref."""
 
     def count(self, namespace: str, prefix: str = "") -> int:
         """Count the entries of a namespace whose keys begin so. One range of an index."""

@@ -19,7 +19,7 @@ from .records import EXTRACTED, Entity, Moment, Record, Resource
 
 # in the metadata of a record that another one took the place of: by, run, content
 SUPERSEDED = "superseded"
-Fault = Literal["changed", "expired"]  # of a premise
+Fault = Literal["changed", "expired", "gone"]  # of a premise
 _COUNTED = frozenset((EXTRACTED, "chunks", "cut", "digest", "media_type", "sessions", "turns"))
 _BYTES = 8
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -29,9 +29,12 @@ class Stale(Struct, frozen=True, kw_only=True):
     """Why a derived record may not hold any more: something that it was made of, or that this was
     made of, says something else than it said then."""
 
-    reason: Literal["changed", "expired", "below"]  # below: it is none of its own
+    # gone: read again with other words, or no longer in its source; below: it is none of its own
+    reason: Literal["changed", "expired", "gone", "below"]
     path: tuple[str, ...]  # ids, from one that it was made of down to the premise
-    at: datetime  # when the premise was updated last, or expired
+    at: datetime  # when the premise was updated last, expired or went
+    name: str = ""  # of a premise that is gone
+    uri: str = ""  # where that was read
 
     @property
     def premise(self) -> str:
@@ -44,6 +47,7 @@ class Stale(Struct, frozen=True, kw_only=True):
         return {
             "changed": f"{what} changed {since}",
             "expired": f"{what} expired {since}",
+            "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}, {since}",
             "below": f"{what} is no longer what it was, {since}",
         }[self.reason]
 
@@ -55,8 +59,12 @@ def says(record: Record) -> int:
     properties; of a row name, summary and fields; of a moment what it is called, when it was, who
     was there, its summary and tags. What was superseded says what it said before.
     """
-    data = _encode((record.schema, *_said(record)))
-    return int.from_bytes(blake2b(data, digest_size=_BYTES).digest(), signed=True)
+    return digest_of((record.schema, *_said(record)))
+
+
+def digest_of(value: Any) -> int:
+    """Digest JSON to 64 bits with a sign."""
+    return int.from_bytes(blake2b(_encode(value), digest_size=_BYTES).digest(), signed=True)
 
 
 def premises_of(records: Iterable[Record]) -> dict[str, str]:

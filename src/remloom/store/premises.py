@@ -6,14 +6,19 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
+from .. import labels
 from ..model.premises import Fault, Stale
 from .components import RecordReads
+from .encoding import micros
 from .results import Premise
+from .rules.premise_entries import LostPremise, SlotPremise, slot_digest
 
 
 def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
-    """Return, by id, which of these records are stale, and why: the nearest premise that changed
-    or expired. A premise of which it is not known what it said changes nothing.
+    """Return, by id, which of these records are stale, and why: the nearest premise that changed,
+    expired or is gone. A premise of which it is not known what it said changes nothing.
 
     It is computed, not stored: what is put back is no longer stale. It costs a statement for each
     level of derivation.
@@ -28,11 +33,32 @@ def _premises_below(records: RecordReads, ids: Sequence[str]) -> dict[str, list[
     below: dict[str, list[Premise]] = {}
     while ids:
         below |= {id: [] for id in ids}
-        found = records.premises(ids)
+        found = _with_slots(records, records.premises(ids))
         for premise in found:
             below[premise.child].append(premise)
-        ids = list(dict.fromkeys(one.id for one in found if one.id not in below))
+        stored = (one.id for one in found if one.other is None)
+        ids = list(dict.fromkeys(id for id in stored if id not in below))
     return below
+
+
+def _with_slots(records: RecordReads, found: list[Premise]) -> list[Premise]:
+    """Add what slots say now, looked up at once."""
+    slots = [one.other for one in found if isinstance(one.other, SlotPremise)]
+    if not slots:
+        return found
+    keys = list({labels.key(slot.entity) for slot in slots})
+    by_key = records.lookup(keys)
+
+    def with_value(premise: Premise) -> Premise:
+        slot = premise.other
+        if not isinstance(slot, SlotPremise):
+            return premise
+        owners = by_key[labels.key(slot.entity)]
+        updated = [at for owner in owners if (at := micros(owner.updated_at)) is not None]
+        at = max(updated, default=micros(slot.at))
+        return replace(premise, says=slot_digest(owners, slot.attribute), updated=at)
+
+    return [with_value(premise) for premise in found]
 
 
 def _nearest(id: str, below: Mapping[str, Sequence[Premise]]) -> Stale | None:
@@ -42,7 +68,7 @@ def _nearest(id: str, below: Mapping[str, Sequence[Premise]]) -> Stale | None:
         for premise in below[queue.popleft()]:
             if premise.fault is not None and premise.at is not None:
                 return _stale(premise, premise.fault, premise.at, above)
-            if premise.id not in above:
+            if premise.other is None and premise.id not in above:
                 above[premise.id] = premise.child
                 queue.append(premise.id)
     return None
@@ -54,4 +80,11 @@ def _stale(premise: Premise, fault: Fault, at: datetime, above: Mapping[str, str
     while above[child]:
         path.insert(0, child)
         child = above[child]
-    return Stale(reason=fault if len(path) == 1 else "below", path=tuple(path), at=at)
+    lost = premise.other if isinstance(premise.other, LostPremise) else None
+    return Stale(
+        reason=fault if len(path) == 1 else "below",
+        path=tuple(path),
+        at=at,
+        name=lost.name if lost else "",
+        uri=lost.uri if lost else "",
+    )

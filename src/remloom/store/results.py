@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from ..model import Record, Resource
 from ..model.premises import Fault
-from .encoding import moment_of, now
+from .encoding import micros, moment_of, now
+from .rules.premise_entries import LostPremise, OtherPremise
 from .specs import MOST_SUMMARIES, SearchSpec
 
 
@@ -85,18 +86,30 @@ class Premise(Struct, frozen=True, gc=False):
     says: int | None  # digest of what it says now
     updated: int
     expires: int | None
+    other: OtherPremise | None = None  # what it is, where it is no stored record
 
     @property
     def fault(self) -> Fault | None:
         """Why the record may not hold any more; None: nothing is known against it."""
+        if isinstance(self.other, LostPremise):
+            return "gone"
         if self.quoted is not None and self.quoted != self.says:
             return "changed"
         return "expired" if self.expires is not None and self.expires <= now() else None
 
     @property
     def at(self) -> datetime | None:
-        """When it said something else, or expired; None where it has no fault."""
-        return moment_of({"changed": self.updated, "expired": self.expires}.get(self.fault or ""))
+        """When it said something else, expired or went; None where it has no fault."""
+        times = {"changed": self.updated, "expired": self.expires}
+        if isinstance(self.other, LostPremise):
+            times["gone"] = micros(self.other.at)
+        return moment_of(times.get(self.fault or ""))
+
+
+def premise_of(child: str, other: OtherPremise) -> Premise:
+    """What a record rests on that is no stored record; of a slot it is not known what it says."""
+    id = other.id if isinstance(other, LostPremise) else other.name
+    return Premise(child, id, other.said, other.said, 0, None, other)
 
 
 class WalkStep(Struct, frozen=True, gc=False):

@@ -11,7 +11,8 @@ from .. import labels
 from ..model import Moment, Record, Resource
 from .encoding import BEFORE_ALL, has_expired, micros, now, successor
 from .predicate_sql import Compilers, VectorSearch
-from .results import Premise
+from .results import Premise, premise_of
+from .rules.premise_entries import read_premise
 from .rules.provenance import show_parents
 from .rules.record_ids import origin_of
 from .specs import ALL_CHUNKS, ChunkRange
@@ -82,7 +83,10 @@ class StoredRecords(ABC):
 
     def premises(self, ids: Sequence[str]) -> list[Premise]:
         rows = self._fetch(self.SQL.premises, ids=self._ids(ids), now=now())
-        return [Premise(*row) for row in rows]
+        return [
+            Premise(*row) if other is None else premise_of(row[0], read_premise(other))
+            for *row, other in rows
+        ]
 
     # -- by name and time --------------------------------------------------------------------------
 

@@ -180,9 +180,9 @@ class PostgresRecords(StoredRecords):
             read_record = self._reader()
             for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
-                for *row, ids, digests in cursor:
+                for *row, ids, digests, gone in cursor:
                     record = decode(*row)
                     if not expired and has_expired(record):
                         continue
-                    set_parents(record, zip(ids or (), digests or (), strict=True))
+                    set_parents(record, zip(ids or (), digests or (), gone or (), strict=True))
                     yield read_record(record)

@@ -4,6 +4,7 @@ that show them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from msgspec.structs import force_setattr
 
@@ -14,32 +15,33 @@ from .record_ids import referred_ids
 
 DERIVED, REFERRING = 0, 1  # kinds of parents
 
-# id of a parent, digest of what it said; None: not known, or not a premise
-ParentRow = tuple[str, int | None]
+# id of a parent, digest of what it said (None: not known, or not a premise), whether it is gone
+ParentRow = tuple[str, int | None, bool]
 
 
 def show_parents(
-    records: Iterable[Record], fetch: Callable[[list[str]], Iterable[tuple[str, str, int | None]]]
+    records: Iterable[Record], fetch: Callable[[list[str]], Iterable[tuple[Any, ...]]]
 ) -> None:
     """Set `parents` and `premises` of those of these records that may have some; what was only
-    read has none, and costs no statement. `fetch` gives (id, id of a parent, digest) for each
-    parent, and each reference with a digest, of some records."""
+    read has none, and costs no statement. `fetch` gives (id, *ParentRow) for each parent, and each
+    reference with a digest, of some records."""
     found = [record for record in records if _may_rest_on_others(record)]
     if not found:
         return
     parents: dict[str, list[ParentRow]] = {}
     for child, *parent in fetch(list(dict.fromkeys(record.id for record in found))):
-        parents.setdefault(child, []).append(tuple(parent))  # type: ignore[arg-type]
+        parents.setdefault(child, []).append(tuple(parent))
     for record in found:
         set_parents(record, parents.get(record.id, ()))
 
 
 def set_parents(record: Record, parents: Iterable[ParentRow]) -> None:
-    """Set `parents` of a resource, and `premises` of a resource or moment, if there are some."""
+    """Set `parents` of a resource, and `premises` of a resource or moment, if there are some: what
+    is gone is a premise still."""
     rows = list(parents)
     if rows and isinstance(record, Resource):
-        force_setattr(record, "parents", tuple(id for id, _ in rows))
-    premises = {id: as_hex(digest) for id, digest in rows if digest is not None}
+        force_setattr(record, "parents", tuple(id for id, _, gone in rows if not gone))
+    premises = {id: as_hex(digest) for id, digest, _ in rows if digest is not None}
     if premises:
         force_setattr(record, "premises", premises)
 

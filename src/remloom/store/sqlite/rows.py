@@ -98,10 +98,9 @@ def not_expired(cursor: apsw.Cursor) -> str:
     return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 
 
-def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[tuple[str, str, int | None]]:
+def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[Any]:
     """Fetch what these records were derived from. See `provenance.show_parents`."""
-    rows: list[tuple[str, str, int | None]]
-    rows = cursor.execute(SQL.parents_of_all, (json.dumps(ids),)).fetchall()
+    rows: list[Any] = cursor.execute(SQL.parents_of_all, {"ids": json.dumps(ids)}).fetchall()
     return rows
 
 

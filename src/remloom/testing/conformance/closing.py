@@ -109,6 +109,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "admin.optimize": _call(),
     "kv.put": _call([]),
     "kv.list": _call("run"),
+    "kv.about": _call("run", ["x"]),
     "kv.count": _call("run"),
     "kv.get": _call("run", "1"),
     "sql.select": _call(_STATEMENT, limit=1, timeout=5.0),

@@ -46,6 +46,9 @@ SELECT r.id FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND coalesce((r.body ->> 'generation')::bigint, 0) > 0
   AND NOT EXISTS (
     SELECT FROM remloom.parents p WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND p.kind = 0
+  ) AND NOT EXISTS (
+    SELECT FROM remloom.journal j WHERE j.tenant_id = r.tenant_id AND j.kind = 'premise'
+      AND j.id >= (r.id || chr(31)) COLLATE "C" AND j.id < (r.id || chr(32)) COLLATE "C"
   ) LIMIT %(limit)s;
 
 -- name: records_without_name

@@ -15,6 +15,14 @@ SELECT kind, id, data, subjects, version FROM remloom.journal
 WHERE tenant_id = %(tenant)s AND kind = %(namespace)s AND id >= %(first)s AND id <= %(last)s AND id < %(after)s
 ORDER BY id DESC LIMIT %(limit)s;
 
+-- name: kv_about
+-- The entries of a namespace that refer to some records or refs, in the order of their keys.
+SELECT j.kind, j.id, j.data, j.subjects, j.version FROM remloom.journal j
+WHERE j.tenant_id = %(tenant)s AND j.kind = %(namespace)s AND j.id IN (
+  SELECT s.id FROM remloom.journal_subjects s
+  WHERE s.tenant_id = %(tenant)s AND s.subject = ANY (%(refs)s) AND s.kind = %(namespace)s
+) ORDER BY j.id;
+
 -- name: kv_count
 -- How many entries of a namespace have keys in a range.
 SELECT count(*) FROM remloom.journal

@@ -92,20 +92,36 @@ SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.ten
 WHERE p.tenant_id = %(tenant)s AND p.parent = %(id)s AND p.kind = 0 ORDER BY r.seq;
 
 -- name: parents_of_all
--- What some records derive from, in the order of writing, and what that said; what a moment refers to, if it was made of it.
-SELECT p.child, r.id, p.digest FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
-WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL) ORDER BY r.seq;
+-- What some records derive from, what that said, and whether it is gone; what a moment refers to, if it was made of it.
+SELECT child, id, digest, gone FROM (
+  SELECT p.child, r.id, p.digest, false AS gone, r.seq, '' AS key
+  FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+  WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL)
+  UNION ALL
+  SELECT i.id, v.body ->> 'id', (v.body ->> 'said')::bigint, true, NULL, j.id
+  FROM unnest(%(ids)s::text[]) i (id) JOIN remloom.journal j ON j.tenant_id = %(tenant)s AND j.kind = 'premise'
+    AND j.id >= (i.id || chr(31) || 'lost:') COLLATE "C" AND j.id < (i.id || chr(31) || 'lost;') COLLATE "C"
+  CROSS JOIN LATERAL (SELECT convert_from(j.data, 'UTF8')::jsonb AS body) v
+) p ORDER BY seq, key;
 
 -- name: premises
--- What some records rest on, where it says something else than it did, has expired, or rests on others itself.
-SELECT p.child, r.id, p.digest, r.says, r.updated, r.expires
-FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
-WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL)
-  AND (p.digest IS NOT NULL AND p.digest IS DISTINCT FROM r.says OR r.expires <= %(now)s OR EXISTS (
-    SELECT FROM remloom.parents q
-    WHERE q.tenant_id = %(tenant)s AND q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL)
-  ))
-ORDER BY p.child, r.seq;
+-- What some records rest on, where it says something else than it did, has expired, is gone or in an entry, or rests on others itself.
+SELECT child, id, digest, says, updated, expires, other FROM (
+  SELECT p.child, r.id, p.digest, r.says, r.updated, r.expires, NULL AS other, r.seq, '' AS key
+  FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+  WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND (p.kind = 0 OR p.digest IS NOT NULL)
+    AND (p.digest IS NOT NULL AND p.digest IS DISTINCT FROM r.says OR r.expires <= %(now)s OR EXISTS (
+      SELECT FROM remloom.parents q
+      WHERE q.tenant_id = %(tenant)s AND q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL)
+    ) OR EXISTS (
+      SELECT FROM remloom.journal k WHERE k.tenant_id = %(tenant)s AND k.kind = 'premise'
+        AND k.id >= (p.parent || chr(31)) COLLATE "C" AND k.id < (p.parent || chr(32)) COLLATE "C"
+    ))
+  UNION ALL
+  SELECT i.id, '', NULL, NULL, 0, NULL, convert_from(j.data, 'UTF8'), NULL, j.id
+  FROM unnest(%(ids)s::text[]) i (id) JOIN remloom.journal j ON j.tenant_id = %(tenant)s AND j.kind = 'premise'
+    AND j.id >= (i.id || chr(31)) COLLATE "C" AND j.id < (i.id || chr(32)) COLLATE "C"
+) p ORDER BY child, seq, key;
 
 -- name: parents
 -- The records that one derives from, in the order of writing.
@@ -139,12 +155,21 @@ WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s ORDER BY r.expires, r.se
 SELECT max(r.expires) FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s;
 
 -- name: all_records
--- Every record but for thin entities, with what it derives from, in the order of writing.
-SELECT r.schema, r.body, r.content, o.ids, o.digests
+-- Every record but for thin entities, with what it derives from (see `parents_of_all`), in the order of writing.
+SELECT r.schema, r.body, r.content, o.ids, o.digests, o.gone
 FROM remloom.records r CROSS JOIN LATERAL (
-  SELECT array_agg(p.parent ORDER BY q.seq) AS ids, array_agg(p.digest ORDER BY q.seq) AS digests
-  FROM remloom.parents p JOIN remloom.records q ON q.tenant_id = p.tenant_id AND q.id = p.parent
-  WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND (p.kind = 0 OR p.digest IS NOT NULL)
+  SELECT array_agg(x.id ORDER BY x.seq, x.key) AS ids, array_agg(x.digest ORDER BY x.seq, x.key) AS digests,
+    array_agg(x.gone ORDER BY x.seq, x.key) AS gone
+  FROM (
+    SELECT p.parent AS id, p.digest, false AS gone, q.seq, '' AS key
+    FROM remloom.parents p JOIN remloom.records q ON q.tenant_id = p.tenant_id AND q.id = p.parent
+    WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND (p.kind = 0 OR p.digest IS NOT NULL)
+    UNION ALL
+    SELECT v.body ->> 'id', (v.body ->> 'said')::bigint, true, NULL, j.id
+    FROM remloom.journal j CROSS JOIN LATERAL (SELECT convert_from(j.data, 'UTF8')::jsonb AS body) v
+    WHERE j.tenant_id = r.tenant_id AND j.kind = 'premise'
+      AND j.id >= (r.id || chr(31) || 'lost:') COLLATE "C" AND j.id < (r.id || chr(31) || 'lost;') COLLATE "C"
+  ) x
 ) o
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND NOT r.thin ORDER BY r.seq;
 
@@ -160,8 +185,8 @@ WHERE r.tenant_id = %(tenant)s AND r.schema = 'entities' AND r.seq > %(number)s 
 ORDER BY r.seq LIMIT %(limit)s;
 
 -- name: all_thin
--- Every thin entity, in the order of the ids; the last two columns are as in `all_records`.
-SELECT r.schema, r.body, r.content, NULL::text[], NULL::bigint[]
+-- Every thin entity, in the order of the ids; the last three columns are as in `all_records`.
+SELECT r.schema, r.body, r.content, NULL::text[], NULL::bigint[], NULL::boolean[]
 FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND r.thin ORDER BY r.id;
 

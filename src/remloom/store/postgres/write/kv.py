@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....kv import ALL_KEYS, Entries, Entry, KeyRange
@@ -10,7 +10,7 @@ from ...batch import Preconditions, only_entry, version_conflict
 from ...encoding import TOP
 from ..binary_arrays import ArrayColumn, columns
 from ..database import PostgresDatabase, TenantCursor
-from ..rows import SQL
+from ..rows import SQL, storable
 from .transaction import Transaction
 
 
@@ -40,6 +40,10 @@ class PostgresKeyValue:
             after=after,
             limit=within.limit,
         )
+        return [_entry(*row) for row in rows]
+
+    def about(self, namespace: str, refs: Iterable[str]) -> Entries:
+        rows = self._server.fetch(SQL.kv_about, namespace=namespace, refs=storable(refs))
         return [_entry(*row) for row in rows]
 
     def count(self, namespace: str, prefix: str = "") -> int:

@@ -17,6 +17,12 @@ SELECT version FROM journal WHERE kind = :namespace AND id = :key;
 SELECT kind, id, data, coalesce(subjects, '[]'), version FROM journal
 WHERE kind = :namespace AND id >= :first AND id < :end ORDER BY id {order} LIMIT :limit;
 
+-- name: entries_about
+-- The entries of a namespace that have one of some refs, by key.
+SELECT j.kind, j.id, j.data, coalesce(j.subjects, '[]'), j.version
+FROM json_each(:refs) r CROSS JOIN journal_subjects s ON s.subject = r.value CROSS JOIN journal j ON j.entry = s.entry
+WHERE j.kind = :namespace GROUP BY j.entry ORDER BY j.id;
+
 -- name: count_entries
 -- How many entries of a namespace have keys in a range.
 SELECT count(*) FROM journal WHERE kind = ? AND id >= ? AND id < ?;

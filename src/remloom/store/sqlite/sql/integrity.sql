@@ -72,7 +72,8 @@ SELECT parent FROM parents WHERE parent NOT IN (SELECT rid FROM records) LIMIT :
 -- Derived records of which nothing tells what they were derived from.
 SELECT r.id FROM records r
 WHERE r.schema = 'resources' AND r.body ->> '$.generation' > 0
-  AND NOT EXISTS (SELECT 1 FROM parents p WHERE p.child = r.rid AND p.kind = 0) LIMIT :limit;
+  AND NOT EXISTS (SELECT 1 FROM parents p WHERE p.child = r.rid AND p.kind = 0)
+  AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.kind = 'premise' AND j.id >= r.id || char(31) AND j.id < r.id || char(32)) LIMIT :limit;
 
 -- name: refs_without_entry
 -- Refs of entries that are gone.

@@ -104,24 +104,45 @@ SELECT o.id FROM records r CROSS JOIN parents p ON p.child = r.rid CROSS JOIN re
 WHERE r.id = :id AND p.kind = 0 ORDER BY o.rid;
 
 -- name: parents_of_all
--- What some records were derived from, and what that said; what a moment refers to, if it was made of it.
-SELECT c.id, o.id, p.digest FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
-CROSS JOIN parents p ON p.child = c.rid CROSS JOIN records o ON o.rid = p.parent
-WHERE p.kind = 0 OR p.digest IS NOT NULL ORDER BY o.rid;
+-- What some records were derived from, what that said, and whether it is gone; what a moment refers to, if it was made of it.
+SELECT child, id, digest, gone FROM (
+  SELECT c.id AS child, o.id AS id, p.digest AS digest, 0 AS gone, o.rid AS place
+  FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
+  CROSS JOIN parents p ON p.child = c.rid CROSS JOIN records o ON o.rid = p.parent
+  WHERE p.kind = 0 OR p.digest IS NOT NULL
+  UNION ALL
+  SELECT i.value, CAST(j.data AS TEXT) ->> '$.id', CAST(j.data AS TEXT) ->> '$.said', 1, j.id
+  FROM json_each(:ids) i
+  CROSS JOIN journal j ON j.kind = 'premise' AND j.id >= i.value || char(31) || 'lost:' AND j.id < i.value || char(31) || 'lost;'
+) ORDER BY place;
 
 -- name: premises
--- What some records rest on, where it says something else than it did, has expired, or rests on others itself.
-SELECT c.id, o.id, p.digest, coalesce(o.says, iif(p.digest IS NULL, NULL, said(o.schema, o.body, o.content))), o.updated, o.expires
-FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
-CROSS JOIN parents p ON p.child = c.rid AND (p.kind = 0 OR p.digest IS NOT NULL) CROSS JOIN records o ON o.rid = p.parent
-WHERE (p.digest IS NOT NULL AND p.digest IS NOT o.says) OR o.expires <= :now
-  OR EXISTS (SELECT 1 FROM parents q WHERE q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL))
-ORDER BY c.rid, o.rid;
+-- What some records rest on, where it says something else than it did, has expired, is gone or in an entry, or rests on others itself.
+SELECT child, id, digest, says, updated, expires, other FROM (
+  SELECT c.id AS child, o.id AS id, p.digest AS digest,
+    coalesce(o.says, iif(p.digest IS NULL, NULL, said(o.schema, o.body, o.content))) AS says,
+    o.updated AS updated, o.expires AS expires, NULL AS other, c.rid AS place, o.rid AS position
+  FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
+  CROSS JOIN parents p ON p.child = c.rid AND (p.kind = 0 OR p.digest IS NOT NULL) CROSS JOIN records o ON o.rid = p.parent
+  WHERE (p.digest IS NOT NULL AND p.digest IS NOT o.says) OR o.expires <= :now
+    OR EXISTS (SELECT 1 FROM parents q WHERE q.child = p.parent AND (q.kind = 0 OR q.digest IS NOT NULL))
+    OR EXISTS (SELECT 1 FROM journal k WHERE k.kind = 'premise' AND k.id >= o.id || char(31) AND k.id < o.id || char(32))
+  UNION ALL
+  SELECT c.id, '', NULL, NULL, 0, NULL, CAST(j.data AS TEXT), c.rid, j.id
+  FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
+  CROSS JOIN journal j ON j.kind = 'premise' AND j.id >= c.id || char(31) AND j.id < c.id || char(32)
+) ORDER BY place, position;
 
 -- name: parents_of
 -- The same, by the number of the record.
-SELECT r.id, p.digest FROM parents p JOIN records r ON r.rid = p.parent
-WHERE p.child = :record_no AND (p.kind = 0 OR p.digest IS NOT NULL) ORDER BY r.rid;
+SELECT id, digest, gone FROM (
+  SELECT o.id AS id, p.digest AS digest, 0 AS gone, o.rid AS place FROM parents p JOIN records o ON o.rid = p.parent
+  WHERE p.child = :record_no AND (p.kind = 0 OR p.digest IS NOT NULL)
+  UNION ALL
+  SELECT CAST(j.data AS TEXT) ->> '$.id', CAST(j.data AS TEXT) ->> '$.said', 1, j.id FROM records c
+  CROSS JOIN journal j ON j.kind = 'premise' AND j.id >= c.id || char(31) || 'lost:' AND j.id < c.id || char(31) || 'lost;'
+  WHERE c.rid = :record_no
+) ORDER BY place;
 
 -- name: moments_between
 -- The moments that overlap a window of time, in the order of their starts.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
@@ -31,6 +32,10 @@ class SqliteKeyValue:
     def list(self, namespace: str, within: KeyRange = ALL_KEYS) -> Entries:
         with translate(self._database.path):
             return list_entries(self._database.reader, namespace, within)
+
+    def about(self, namespace: str, refs: Iterable[str]) -> Entries:
+        with translate(self._database.path):
+            return entries_about(self._database.reader, namespace, refs)
 
     def count(self, namespace: str, prefix: str = "") -> int:
         with translate(self._database.path):
@@ -98,6 +103,12 @@ def list_entries(cursor: apsw.Cursor, namespace: str, within: KeyRange) -> Entri
     limit = -1 if within.limit is None else within.limit
     rows = cursor.execute(sql, (namespace, first, end, limit)).fetchall()
     return [_entry(*row) for row in rows]
+
+
+def entries_about(cursor: apsw.Cursor, namespace: str, refs: Iterable[str]) -> Entries:
+    """List the entries about some refs. See `kv.EntryReads.about`."""
+    values = {"refs": json.dumps(list(refs)), "namespace": namespace}
+    return [_entry(*row) for row in cursor.execute(SQL.entries_about, values).fetchall()]
 
 
 def count_entries(cursor: apsw.Cursor, namespace: str, prefix: str) -> int:
