@@ -650,15 +650,18 @@ def test_what_was_read_is_written_only_if_nobody_else_wrote_it_meanwhile(memory:
     with pytest.raises(ChangedError):
         memory.write([note], expected={note.id: None})
     stored = memory.get_resource(note.id)
-    memory.write([replace(stored, content="two")], expected={note.id: stored.updated_at})
+    memory.write([replace(stored, content="two")], expected={note.id: stored.revision})
     other = Resource(name="Other", content="not written either")
     late = [other, replace(stored, content="three")]
     with pytest.raises(ChangedError):
-        memory.write(late, expected={note.id: stored.updated_at})
+        memory.write(late, expected={note.id: stored.revision})
     assert memory.get_resource(note.id).content == "two"
     assert not memory.lookup("Other").records
-    with pytest.raises(InvalidInputError, match="time zone"):
-        memory.write([note], expected={note.id: datetime(2026, 1, 1)})
+    for wrong in (stored.updated_at, "1", True, 1.5):
+        with pytest.raises(InvalidInputError, match="`revision` that the record had"):
+            memory.write([note], expected={note.id: wrong})  # type: ignore[dict-item]
+    with pytest.raises(InvalidInputError, match="mapping of ids to revisions"):
+        memory.write([note], expected=[note.id])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

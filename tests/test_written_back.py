@@ -196,9 +196,9 @@ def test_no_acknowledged_update_is_lost_where_the_clock_stands_still_or_is_set_b
         read = memory.get_resource(id)
         assert read is not None
         seen.append(read.updated_at)
-        memory.write([replace(read, content=f"{turn}")], expected={id: read.updated_at})
+        memory.write([replace(read, content=f"{turn}")], expected={id: read.revision})
         with pytest.raises(ChangedError):
-            memory.write([replace(read, content="late")], expected={id: read.updated_at})
+            memory.write([replace(read, content="late")], expected={id: read.revision})
     assert seen == sorted(set(seen))
     left = memory.get_resource(id)
     assert left is not None

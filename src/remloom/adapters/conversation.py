@@ -61,12 +61,12 @@ class Conversation:
             ordinal = before[-1].ordinal + 1 if before else 0
             turns = [resource for resource in before if resource.speaker]
             records = self._records(encoded, ordinal, turns[-1] if turns else None)
-            expected: dict[str, datetime | None] = {
+            expected: dict[str, int | None] = {
                 record.id: None for record in records if isinstance(record, Resource)
             }
             if turns:
                 # the first new turn follows it
-                expected[turns[-1].id] = turns[-1].updated_at
+                expected[turns[-1].id] = turns[-1].revision
             try:
                 self._memory.write(records, expected=expected)
             except ChangedError:

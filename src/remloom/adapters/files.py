@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from posixpath import dirname
 
 from msgspec.structs import replace
@@ -76,7 +75,7 @@ class Files:
             ChangedError: it was changed or removed meanwhile.
         """
         changed = replace(file, content=text)
-        self._memory.write([changed], expected={file.id: file.updated_at})
+        self._memory.write([changed], expected={file.id: file.revision})
 
     def remove(self, path: str) -> None:
         """Forget a file, or a folder with all that is in it.
@@ -111,7 +110,7 @@ class Files:
         for resource in moved:
             copy = self._new(to + resource.name[len(path) :], resource.content)
             written.append(replace(copy, created_at=resource.created_at))
-        if not self._write(written, {old.id: old.updated_at for old in moved}):
+        if not self._write(written, {old.id: old.revision for old in moved}):
             self.move(path, to)
             return
         self._forget(path, moved)
@@ -130,7 +129,7 @@ class Files:
             raise FileExistsError(path)
 
     def _write(
-        self, new: Sequence[Resource], expected: Mapping[str, datetime | None] | None = None
+        self, new: Sequence[Resource], expected: Mapping[str, int | None] | None = None
     ) -> bool:
         """Write files and folders, none of which is there, with the folders above them.
 

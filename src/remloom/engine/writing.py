@@ -17,7 +17,7 @@ from ..store.encoding import content_key
 from ..store.results import Written
 from ..store.rules import validation
 from ..store.specs import EdgeSpec
-from .arguments import MAX_COUNT, check_aware, check_text
+from .arguments import MAX_COUNT, check_text
 from .engine import Engine
 from .fetching import fetch, label_of, may_be_id
 
@@ -38,7 +38,7 @@ class Writing:
     def write(
         self,
         records: Iterable[Record | Edge],
-        expected: Mapping[str, datetime | None] | None = None,
+        expected: Mapping[str, int | None] | None = None,
         *,
         wait: bool = False,
     ) -> list[str]:
@@ -326,13 +326,22 @@ def _aliases_after(entity: Entity, name: str) -> tuple[str, ...]:
     return tuple(alias for alias in names if labels.key(alias) != key)
 
 
-def _preconditions(expected: Mapping[str, datetime | None] | None) -> Preconditions | None:
+def _preconditions(expected: Mapping[str, int | None] | None) -> Preconditions | None:
     if expected is None:
         return None
-    for id, at in expected.items():
+    if not isinstance(expected, Mapping):
+        raise InvalidInputError(
+            f"expected is a mapping of ids to revisions, not a {type(expected).__name__}",
+            remedy="give {id: record.revision} of each record as it was read",
+        )
+    for id, revision in expected.items():
         check_text(id, "an id")
-        if at is not None:
-            check_aware(at)
+        if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool)):
+            raise InvalidInputError(
+                f"of {id!r} the revision is expected, a number, not a {type(revision).__name__}",
+                remedy="give the `revision` that the record had when it was read; None: no record",
+                id=id,
+            )
     return Preconditions(records=dict(expected))
 
 

@@ -57,12 +57,12 @@ def prepare_new_turns(
 
 def join_stored(store: Reads, document: Document) -> tuple[Document, dict[str, object]]:
     """The whole of a chat that a document follows; and the stored record that it rests on, as id to
-    `updated_at`."""
+    `revision`."""
     before = chats.stored_chat(store, document.uri)
     title = document.title or before.title or title_of(document.uri)
     messages = before.followed_by(turn.message for turn in document.turns)
     whole = from_messages(messages, uri=document.uri, name=title)
-    return whole, {before.id: before.updated_at}
+    return whole, {before.id: before.revision}
 
 
 class _Beginning(Struct, frozen=True):
@@ -196,7 +196,7 @@ class _Following:
                 for position, context in contexts.items()
                 if position < self._size and context != self._tail[position].context
             ),
-            expected={self._chat.id: self._chat.updated_at},
+            expected={self._chat.id: self._chat.revision},
         )
 
     def _find_names(self, extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -281,7 +280,7 @@ class StoredChat(Struct, frozen=True):
     """A chat as it was read before, whole."""
 
     id: str  # of its entity
-    updated_at: datetime | None  # None when there is no such chat yet
+    revision: int | None  # None when there is no such chat yet
     title: str
     messages: tuple[Message, ...]
 
@@ -300,7 +299,7 @@ def stored_chat(store: Reads, uri: str) -> StoredChat:
     turns = store.records.chunks(uri)
     check_appendable(uri, turns)
     title = turns[0].metadata["title"] if turns else ""
-    return StoredChat(id, chat.updated_at if chat else None, title, tuple(map(message_of, turns)))
+    return StoredChat(id, chat.revision if chat else None, title, tuple(map(message_of, turns)))
 
 
 def check_appendable(uri: str, resources: Iterable[Resource]) -> None:

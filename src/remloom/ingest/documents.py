@@ -376,9 +376,9 @@ class PreparedDocument(Struct, frozen=True):
     whole: bool = True
     stored_ids: tuple[str, ...] = ()  # of resources that were given, and are stored already
     changed: tuple[Resource, ...] = ()  # that were read before, and have another context now
-    # records that must still be so when it is written: id to `updated_at`, see
+    # records that must still be so when it is written: id to `revision`, see
     # `store.batch.Preconditions`
-    expected: dict[str, datetime | None] = {}
+    expected: dict[str, int | None] = {}
 
     @property
     def ids(self) -> list[str]:

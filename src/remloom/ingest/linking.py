@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 
 import msgspec
 
@@ -158,7 +157,7 @@ class Linker:
                 made[edge.src][edge.dst] = edge
         items: list[Edge] = []
         unlinked: list[EdgeKey] = []
-        expected: dict[str, datetime | None] = {}
+        expected: dict[str, int | None] = {}
         for key, text in texts.items():
             if not any(made[key].keys().isdisjoint(keys_of(entity)) for entity in naming[text.id]):
                 continue
@@ -176,8 +175,8 @@ class Linker:
             if lacking or gone:
                 items += [mentions(text.name, named[to]) for to in sorted(lacking)]
                 unlinked += [made[key][to].key for to in sorted(gone)]
-                expected[text.id] = text.updated_at
-                expected |= {entity.id: entity.updated_at for entity in known.values()}
+                expected[text.id] = text.revision
+                expected |= {entity.id: entity.revision for entity in known.values()}
         if items or unlinked:
             batch = validation.build(items, tenant=self._tenant, model="", deleted_edges=unlinked)
             self._store.write(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -347,7 +346,7 @@ class _Reading:
         return waiting
 
     def _write_together(self, waiting: list[_Waiting]) -> None:
-        expected: dict[str, datetime | None] = {}
+        expected: dict[str, int | None] = {}
         for one in waiting:
             expected |= one.prepared.expected
 

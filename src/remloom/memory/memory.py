@@ -232,7 +232,7 @@ class Memory:
         self,
         records: Iterable[Record | Edge],
         *,
-        expected: Mapping[str, datetime | None] | None = None,
+        expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
     ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns.
@@ -245,7 +245,7 @@ class Memory:
         with its namesake keeps the time it had unless it is given another.
 
         Args:
-            expected: ids of records, each with the `updated_at` that it must have still, or None
+            expected: ids of records, each with the `revision` that it must have still, or None
                 if there must be none: what was read before can be changed without losing what
                 others wrote meanwhile.
             wait: embed the texts before returning. Without, that is done in the background, or by

@@ -92,6 +92,8 @@ class Resource(_Record, frozen=True, kw_only=True, tag="resources"):
     expires_at: datetime | None = None  # from then on nothing returns it; `admin.sweep` erases it
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    # set on write, never twice the same: what `expected` of `Memory.write` compares
+    revision: int = 0
 
     @property
     def is_chunk(self) -> bool:
@@ -154,6 +156,7 @@ class Entity(_Record, frozen=True, kw_only=True, tag="entities"):
     expires_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    revision: int = 0
 
     @property
     def uri(self) -> str:
@@ -193,6 +196,7 @@ class Moment(_Record, frozen=True, kw_only=True, tag="moments"):
     expires_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    revision: int = 0
 
     @property
     def uri(self) -> str:
@@ -234,6 +238,7 @@ class Row(_Record, frozen=True, kw_only=True, tag="rows"):
     expires_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    revision: int = 0
 
     @property
     def is_identified(self) -> bool:

@@ -88,7 +88,7 @@ class _EdgePlan(Struct, frozen=True):
 
 class _RecordPlan(Struct, frozen=True):
     written: list[BatchRecord]  # as they were before
-    current: dict[str, datetime | None]  # id to `updated_at` as stored now
+    current: dict[str, int | None]  # id to `revision` as stored now
     kept: int  # changed by somebody else since
 
 
@@ -173,7 +173,7 @@ class _Rollback:
                 last_rollback_entry(),
             ),
             expected=Preconditions(
-                records={record.id: record.updated_at for record in removed} | records.current,
+                records={**{one.id: one.revision for one in removed}, **records.current},
                 edges=edges.current,
                 entries={LAST_CHANGE: self._version, LAST_FORGETTING: self._forgetting},
             ),
@@ -326,7 +326,7 @@ class _Rollback:
         """Records that the run changed are as they were, unless somebody else changed them since; a
         thin entity that gave way to one of the run is back if edges lead to it, from `ends`."""
         written: list[BatchRecord] = []
-        current: dict[str, datetime | None] = {}
+        current: dict[str, int | None] = {}
         kept = 0
         schemas = self._store.schemas()
         for image in self._record_images:
@@ -344,7 +344,7 @@ class _Rollback:
             elif stored.updated_at != image.changed_at:
                 kept += 1
             else:
-                current[before.id] = stored.updated_at
+                current[before.id] = stored.revision
                 written.append(self._restored(image, before))
         return _RecordPlan(written, current, kept)
 

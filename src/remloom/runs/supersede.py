@@ -30,7 +30,7 @@ class SupersedePlan(Struct, frozen=True):
 
     hidden: tuple[BatchRecord, ...] = ()
     images: tuple[Entry, ...] = ()
-    expected: dict[str, datetime | None] = {}  # of the old and the stored new: id to `updated_at`
+    expected: dict[str, int | None] = {}  # of the old and the stored new: id to `revision`
     unfindable: int = 0
 
     @property
@@ -58,7 +58,7 @@ def plan_supersede(
     written = {item.record.id: item for item in batch.records}
     hidden: list[BatchRecord] = []
     entries: list[Entry] = []
-    expected: dict[str, datetime | None] = {}
+    expected: dict[str, int | None] = {}
     unfindable = 0
     for old_id, new_id in pairs.items():
         old, item = store.records.get("resources", old_id), written.get(new_id)
@@ -79,9 +79,9 @@ def plan_supersede(
             continue
         hiding = _hide(old, new_id, run_id)
         hidden.append(hiding)
-        expected[old.id] = old.updated_at
+        expected[old.id] = old.revision
         if item is None:
-            expected[new.id] = new.updated_at
+            expected[new.id] = new.revision
         if not made_by_run(old, run_id):
             entries.append(images.of_record(old, hiding))
     return SupersedePlan(tuple(hidden), tuple(entries), expected, unfindable)

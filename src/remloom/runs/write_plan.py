@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -202,7 +201,7 @@ class WritePlan(Struct, frozen=True):
         run_id: str,
         rests_on: Iterable[str],
         expected_entries: Mapping[EntryKey, int],
-        expected_records: Mapping[str, datetime | None],
+        expected_records: Mapping[str, int | None],
     ) -> Batch:
         """The batch to write: what changes, with vectors, images, and preconditions that nothing
         the plan rests on has changed since; see `Writer.write`."""
@@ -210,7 +209,7 @@ class WritePlan(Struct, frozen=True):
             existing=self._prerequisites(rests_on),
             records={
                 **expected_records,
-                **{record.id: record.updated_at for record, _ in self.overwritten(run_id)},
+                **{record.id: record.revision for record, _ in self.overwritten(run_id)},
             },
             edges={
                 (change.edge.src, change.edge.rel_type, change.edge.dst): change.before

@@ -103,7 +103,7 @@ class Writer:
         entries: Iterable[Entry] = (),
         deleted: Iterable[EntryKey] = (),
         expected_entries: Mapping[EntryKey, int] = {},
-        expected_records: Mapping[str, datetime | None] = {},
+        expected_records: Mapping[str, int | None] = {},
         counts: Mapping[str, int] = {},
     ) -> list[str]:
         """Write a `WritePart`, but for what is stored just so already, as one batch that can be
@@ -111,7 +111,7 @@ class Writer:
 
         Args:
             expected_entries: the versions that entries must still have; 0: not stored.
-            expected_records: when records that it rests on were updated last, by id.
+            expected_records: the revisions of records that it rests on, by id.
 
         Raises:
             GoneError: something that it rests on or names was forgotten; the field `names` has
@@ -177,7 +177,7 @@ class Writer:
         self,
         part: WritePart,
         expected_entries: Mapping[EntryKey, int] = {},
-        expected_records: Mapping[str, datetime | None] = {},
+        expected_records: Mapping[str, int | None] = {},
     ) -> list[str]:
         part = replace(part, records=tuple(map(self._stamp, part.records)))
         names = part.names
@@ -191,7 +191,7 @@ class Writer:
         part: WritePart,
         names: Collection[str],
         expected_entries: Mapping[EntryKey, int],
-        expected_records: Mapping[str, datetime | None],
+        expected_records: Mapping[str, int | None],
     ) -> list[str]:
         items = (*part.records, *part.edges)
         batch = build(items, tenant=self._tenant, model=self._model)

@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "kind": "chunk",
     "thin": False,
     "version": 0,
+    "revision": 0,
 }
 # seed 5's column names -> ours
 RENAMED = {

@@ -11,7 +11,6 @@ from msgspec.structs import force_setattr, replace
 from ..errors import ChangedError, ConflictError, GoneError, InvalidInputError
 from ..kv import Entry
 from ..model import Edge, EdgeKey, Moment, Record, Resource
-from .encoding import micros
 
 
 class Vector(Struct, frozen=True, gc=False):
@@ -83,8 +82,8 @@ class Preconditions(Struct, frozen=True):
     can come in between."""
 
     existing: tuple[str, ...] = ()  # ids of records that must be stored
-    # id -> `updated_at` that the stored record must have; None: not stored
-    records: dict[str, datetime | None] = {}
+    # id -> `revision` that the stored record must have; None: not stored
+    records: dict[str, int | None] = {}
     # (src, rel_type, dst) -> the edge as it must be stored; None: not stored
     edges: dict[EdgeKey, Edge | None] = {}
     # (namespace, key) -> version that the entry must have; 0: not stored
@@ -95,17 +94,17 @@ class Preconditions(Struct, frozen=True):
         """Of the records that it is about."""
         return list(dict.fromkeys((*self.existing, *self.records)))
 
-    def check_records(self, updated: Mapping[str, int]) -> None:
-        """Refuse if records are missing, or updated (by id, in microseconds since 1970) at another
-        time than expected. Raises GoneError or ChangedError."""
-        if missing := tuple(id for id in self.existing if id not in updated):
+    def check_records(self, revisions: Mapping[str, int]) -> None:
+        """Refuse if records are missing, or have another revision, by id, than expected. Raises
+        GoneError or ChangedError."""
+        if missing := tuple(id for id in self.existing if id not in revisions):
             raise GoneError(
                 "what this was to rest on was forgotten meanwhile",
                 remedy="start it again: it goes on without",
                 ids=missing,
             )
-        for id, at in self.records.items():
-            if updated.get(id) != micros(at):
+        for id, revision in self.records.items():
+            if revisions.get(id) != revision:
                 raise changed(f"the record {id}")
 
 

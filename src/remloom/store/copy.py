@@ -318,6 +318,8 @@ def _sums(store: Store) -> _Sums:
 
 
 def _digest(record: Record, windows: Iterable[Vector]) -> bytes:
+    # one from before there were revisions gets one where it is copied to
+    record = replace(record, revision=0)
     if isinstance(record, Resource) and len(record.parents) > 1:
         record = replace(record, parents=tuple(sorted(record.parents)))
     shown = [[window.start, window.end, window.digest, window.data] for window in windows]

@@ -74,6 +74,12 @@ def now() -> int:
     return time_ns() // 1000
 
 
+def next_revision(last: int) -> int:
+    """Return the revision behind the last one given out: by the clock, so that a store which is
+    restored from a backup gives none again; one more where the clock stands still."""
+    return max(last + 1, now())
+
+
 def has_expired(record: Record) -> bool:
     """Whether the time of a record has come: from then on no store returns it."""
     at = record.expires_at

@@ -126,7 +126,9 @@ def export(
         stored = store.vectors.of([record.id for record in page]) if vectors else {}
         for record in page:
             windows = [_window(vector) for vector in stored.get(record.id, ())]
-            write(_RecordLine(record.schema, msgspec.Raw(_encode(record)), windows))
+            # equal memories have equal exports: a revision is of the store that gave it
+            body = msgspec.Raw(_encode(replace(record, revision=0)))
+            write(_RecordLine(record.schema, body, windows))
             end.vectors += len(windows)
         end.records += len(page)
     # Behind all records, so that an import finds both ends of each.

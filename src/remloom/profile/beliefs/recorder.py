@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 import msgspec
 
@@ -38,7 +37,7 @@ class Recorder:
         origins: Iterable[Evidence] = (),
         entries: Sequence[Entry] = (),
         deleted: Sequence[EntryKey] = (),
-        passages: Mapping[str, datetime | None] = {},
+        passages: Mapping[str, int | None] = {},
         refresh: bool = True,
     ) -> list[Evidence]:
         """Write evidence, and entries with it, in one transaction; returns what was new.
@@ -77,7 +76,7 @@ class Recorder:
         origins: Mapping[str, Evidence],
         entries: Sequence[Entry],
         deleted: Sequence[EntryKey],
-        passages: Mapping[str, datetime | None],
+        passages: Mapping[str, int | None],
     ) -> list[Evidence]:
         """Write what is new; what the user deletes at this moment is looked at again."""
         written = {(entry.namespace, entry.key) for entry in entries}
@@ -108,9 +107,11 @@ class Recorder:
                 return new
         raise changed
 
-    def _have_changed(self, passages: Mapping[str, datetime | None]) -> bool:
-        stored = ((self._store.records.get(None, id), at) for id, at in passages.items())
-        return any(record is None or record.updated_at != at for record, at in stored)
+    def _have_changed(self, passages: Mapping[str, int | None]) -> bool:
+        stored = {id: self._store.records.get(None, id) for id in passages}
+        return any(
+            record is None or record.revision != passages[id] for id, record in stored.items()
+        )
 
     def _keys(self, evidence: Evidence) -> list[str]:
         """The keys of the belief that what was read bears on, of its value alone, and of what that

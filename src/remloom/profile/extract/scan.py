@@ -213,7 +213,7 @@ class Scanner:
         ids = {ref for entry in (*seen, *failures) for ref in entry.refs}
         for _ in range(_ATTEMPTS):
             there = {
-                record.id: record.updated_at
+                record.id: record.revision
                 for record in stored_resources(self._store, ids)
                 if record.id not in outdated
                 and content_key(record) == content_key(passages[record.id].record)

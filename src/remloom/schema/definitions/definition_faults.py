@@ -25,7 +25,10 @@ RESERVED_NAMES = frozenset({
     "parents", "pending", "postings", "rels", "remloom", "runs", "secret", "sequence", "snapshots",
     "tenants", "token_failures", "token_models", "token_vectors", "vectors",
 })  # fmt: skip
-RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
+# a field may be called as the newest column of every record is: it came after such fields
+RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"}) - {
+    "revision"
+}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _NAME_REMEDY = "names are small letters, digits and _, at most 63, and begin with a letter"
 _MOST_VALUES = 1_000  # of an enum, and types that a schema names

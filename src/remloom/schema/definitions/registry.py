@@ -303,6 +303,6 @@ class _Migration:
 
     def _write_as_read(self, rows: list[Row]) -> None:
         if rows:
-            expected = Preconditions(records={row.id: row.updated_at for row in rows})
+            expected = Preconditions(records={row.id: row.revision for row in rows})
             self._write([self._rewritten(row) for row in rows], expected=expected)
             self.done += len(rows)

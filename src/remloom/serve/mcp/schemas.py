@@ -16,7 +16,7 @@ _EMPTY: tuple[Any, ...] = (None, "", [], (), {}, False)  # defaults that go with
 # of a record
 _OF_THE_STORE = frozenset(
     ("content_hash", "created_at", "embedding", "generation", "graph_paths", "kind", "ordinal",
-     "origin", "premises", "searched", "thin", "updated_at", "version")
+     "origin", "premises", "revision", "searched", "thin", "updated_at", "version")
 )  # fmt: skip
 # what takes tokens and tells a model nothing that it needs; arguments have aliases besides
 _LEFT_OUT = frozenset(

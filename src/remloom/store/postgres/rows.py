@@ -57,13 +57,13 @@ def decode(schema: str, body: bytes, content: str | None) -> Record:
     return record
 
 
-def row_of(record: Record, seq: int, text_no: int | None) -> tuple[Any, ...]:
+def row_of(record: Record, seq: int, text_no: int | None, revision: int) -> tuple[Any, ...]:
     """The row of a record: the `RECORD_COLUMNS`."""
     content = uri = None
-    bare = record
+    bare = replace(record, revision=revision)
     if isinstance(record, Resource):
         content, uri = record.content or None, record.uri or None
-        bare = replace(record, content="")
+        bare = replace(bare, content="")
     return (
         record.id,
         seq,

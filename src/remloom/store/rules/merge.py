@@ -136,6 +136,8 @@ def merge_record(
     # clocks stand still and are set back, and by this time a writer sees that it comes too late
     if at is not None and before is not None and (record.updated_at or at) <= before:
         record = replace(record, updated_at=before + _TICK)
+    if record.revision == stored.revision:
+        record = replace(record, revision=0)  # it gets another; only a copy brings its own
     return replace(item, record=record, keys=keys, text=searchable_text(record))
 
 
@@ -216,8 +218,8 @@ def same_handle(row: Row, other: Row) -> ConflictError:
 
 
 def is_unchanged(record: Record, stored: Record) -> bool:
-    """Whether a record is what is stored, times apart."""
-    if replace(record, updated_at=stored.updated_at) != stored:
+    """Whether a record is what is stored, times and revision apart."""
+    if replace(record, updated_at=stored.updated_at, revision=stored.revision) != stored:
         return False
     free = free_values(record)
     return not free or same_json(free, free_values(stored))

@@ -56,9 +56,9 @@ def add_content(record: Record, content: bytes) -> None:
     force_setattr(record, "content", decompress(content))
 
 
-def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ...]:
+def row_of(record: Record, record_no: int, text_no: int | None, revision: int) -> tuple[Any, ...]:
     """Return the row of a record, in the order of the table's columns."""
-    body, content = encode(record)
+    body, content = encode(msgspec.structs.replace(record, revision=revision))
     is_thin = isinstance(record, Entity) and record.thin
     return (
         record_no,

@@ -134,15 +134,15 @@ class Edges(Opened):
         triple = ("r", "is", "x")
         right = Preconditions(
             existing=("r",),
-            records={"r": record.updated_at, "gone": None},
+            records={"r": record.revision, "gone": None},
             edges={triple: edge, ("r", "is", "y"): None},
             entries={("run", "1"): 1, ("run", "2"): 0},
         )
         new = batch_of(store, schema.make("new"))
         for wrong, error in (
             (Preconditions(existing=("r", "gone")), GoneError),
-            (Preconditions(records={"r": T0}), ChangedError),
-            (Preconditions(records={"gone": T0}), ChangedError),
+            (Preconditions(records={"r": record.revision - 1}), ChangedError),
+            (Preconditions(records={"gone": 0}), ChangedError),
             (Preconditions(records={"r": None}), ChangedError),
             (Preconditions(edges={triple: None}), ChangedError),
             (Preconditions(edges={triple: replace(edge, weight=0.5)}), ChangedError),

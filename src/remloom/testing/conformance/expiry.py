@@ -132,14 +132,19 @@ class Expiry(Opened):
         at = clock.after(1)
         assert store.set_expiry([entity, note, note, "nobody"], at) == 2
         assert before is not None
-        assert store.records.get(None, note) == replace(before, expires_at=at)
+        found = store.records.get(None, note)
+        assert found is not None
+        assert found == replace(before, expires_at=at, revision=found.revision)
+        assert found.revision > before.revision
         assert store.set_expiry([note], clock.after(3)) == 1
         clock.advance(1)
         assert lookup(store, "ann") == []
         assert names(lookup(store, "note")) == ["note"]
         assert store.set_expiry([entity, note], None) == 1
         clock.advance(99)
-        assert store.records.get(None, note) == before
+        found = store.records.get(None, note)
+        assert found is not None
+        assert replace(found, revision=before.revision) == before
         assert names(store.records.expired(9)) == ["Ann"]
 
     def test_what_expired_is_listed_by_its_time_until_it_is_erased(

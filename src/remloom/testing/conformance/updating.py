@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from ...errors import GoneError, InvalidInputError, NotFoundError
+from ...errors import ChangedError, GoneError, InvalidInputError, NotFoundError
 from ...kv import Entry
-from ...model import Entity, Moment, Resource, Row
+from ...model import Entity, Moment, Record, Resource, Row
 from ...predicates import Eq, Query
+from ...store import encoding
 from ...store.batch import Batch, Preconditions, Vector, VectorBatch
 from ...store.contract import Reads, Store
 from ...store.rules import validation
@@ -58,6 +60,68 @@ class Updating(Opened):
         # eight workers, twelve turns each
         assert found["total"] == 96
         assert len(found) == 97
+
+    def test_where_the_clock_stands_still_one_of_many_who_expect_a_revision_writes(
+        self,
+        store: Store,
+        schema: RecordSchema,
+        reopen: Opening,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(encoding, "now", lambda: 0)
+        stores = [store, reopen()]
+        put(store, schema.make("Sum", id="sum", values={"by": 0}))
+        read = _stored(store, "sum")
+
+        def work(worker: int) -> bool:
+            used = stores[worker % 2]
+            item = schema.make("Sum", id="sum", values={"by": worker + 1})
+            expected = Preconditions(records={"sum": read.revision})
+            try:
+                used.write(_at(read.updated_at, replace(batch_of(used, item), expected=expected)))
+            except ChangedError:
+                return False
+            return True
+
+        done: list[int] = []
+        together(32, lambda worker: done.append(worker) if work(worker) else None)
+        assert len(done) == 1
+        found = _stored(store, "sum")
+        assert found.revision > read.revision
+        assert _values(store, schema)["by"] == done[0] + 1
+
+    def test_no_record_ever_has_a_revision_that_one_had(
+        self, store: Store, schema: RecordSchema, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(encoding, "now", lambda: 0)
+        seen = set()
+        for turn in range(3):
+            # forgotten and written anew, at one time by the clock
+            for text in (turn, turn + 1, turn + 1):
+                items = [schema.make("A", id="a", values={"n": text}), schema.make("B", id="b")]
+                store.write(_at(T0, batch_of(store, *items)))
+                seen |= {(id, _stored(store, id).revision) for id in ("a", "b")}
+            store.set_expiry(["a"], T0 + 90 * 365 * DAY)
+            store.set_expiry(["a"], T0 + 90 * 365 * DAY)
+            seen.add(("a", _stored(store, "a").revision))
+            expected = Preconditions(records={"a": None})
+            with pytest.raises(ChangedError):
+                store.write(replace(batch_of(store, schema.make("A", id="a")), expected=expected))
+            store.delete(["a", "b"])
+        # in each turn a is created, updated, and given a time; b is created
+        assert len({revision for _, revision in seen}) == len(seen) == 12
+
+    def test_a_copy_keeps_revisions_and_the_next_are_others(self, store: Store) -> None:
+        [item] = batch_of(store, Resource(id="a", name="a", content="one")).records
+        late = 2**52
+        copied = replace(item, record=replace(item.record, revision=late))
+        store.write(Batch((copied,), exact=True))
+        assert stored(store, "a", Resource).revision == late
+        again = replace(copied, record=replace(copied.record, content="two"), text="two")
+        store.write(Batch((again,), exact=True))
+        put(store, Resource(id="b", name="b", content="other"))
+        assert stored(store, "a", Resource).revision == late + 1
+        assert stored(store, "b", Resource).revision == late + 2
 
     def test_batches_written_as_one_are_all_there_or_none(self, store: Store) -> None:
         def batches(good: bool) -> Iterator[Batch]:
@@ -277,3 +341,15 @@ def _added(schema: RecordSchema, reads: Reads, name: str) -> Batch:
 def _refuses(reads: Reads) -> Batch:
     reads.records.get(None, "sum")
     raise NotFoundError("there is nothing to change")
+
+
+def _at(at: datetime | None, batch: Batch) -> Batch:
+    """A batch that is written at a time, by the clock."""
+    records = (replace(item, record=replace(item.record, updated_at=at)) for item in batch.records)
+    return replace(batch, records=tuple(records), at=at)
+
+
+def _stored(store: Store, id: str) -> Record:
+    record = store.records.get(None, id)
+    assert record is not None
+    return record

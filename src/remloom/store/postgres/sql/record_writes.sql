@@ -27,9 +27,9 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
 SELECT r.id, r.seq, r.doc, r.schema, r.body, r.content
 FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]);
 
--- name: update_times
--- When records were last updated, of those that have not expired.
-SELECT id, updated FROM remloom.records
+-- name: revisions
+-- The revisions of records, of those that have not expired.
+SELECT id, coalesce((body ->> 'revision')::bigint, 0) FROM remloom.records
 WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) AND (expires IS NULL OR expires > %(now)s);
 
 -- name: text_numbers
@@ -46,10 +46,12 @@ UPDATE remloom.records SET body = %(body)s::text::jsonb WHERE tenant_id = %(tena
 
 -- name: set_expiry
 -- Store when records expire, of those that have not expired.
-UPDATE remloom.records SET expires = %(expires)s,
-  body = CASE WHEN %(shown)s::text IS NULL THEN body - 'expires_at'
-              ELSE body || jsonb_build_object('expires_at', %(shown)s::text) END
-WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) AND (expires IS NULL OR expires > %(now)s);
+UPDATE remloom.records r SET expires = %(expires)s,
+  body = CASE WHEN %(shown)s::text IS NULL THEN r.body - 'expires_at'
+              ELSE r.body || jsonb_build_object('expires_at', %(shown)s::text) END
+         || CASE WHEN r.expires IS DISTINCT FROM %(expires)s THEN jsonb_build_object('revision', i.revision) ELSE '{}' END
+FROM unnest(%(ids)b::text[], %(revisions)b::bigint[]) i (id, revision)
+WHERE r.tenant_id = %(tenant)s AND r.id = i.id AND (r.expires IS NULL OR r.expires > %(now)s);
 
 -- name: expired_among
 -- The records that have expired and have one of some ids, or one of some keys.

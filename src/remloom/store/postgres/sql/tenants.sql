@@ -2,13 +2,14 @@
 -- Lock a tenant for the one writer it may have, and read whether a record has expired, and its highest numbers.
 SELECT made, EXISTS (
   SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s
-), seq, doc, names, sealed, unnamed
+), seq, doc, names, sealed, unnamed, revision
 FROM remloom.tenants WHERE tenant_id = %(tenant)s FOR UPDATE;
 
 -- name: store_numbers
 -- Store the highest numbers that a tenant has given out.
 UPDATE remloom.tenants
-SET seq = %(seq)s, doc = %(doc)s, names = %(names)s, sealed = %(sealed)s, unnamed = %(unnamed)s
+SET seq = %(seq)s, doc = %(doc)s, names = %(names)s, sealed = %(sealed)s, unnamed = %(unnamed)s,
+  revision = %(revision)s
 WHERE tenant_id = %(tenant)s;
 
 -- name: tenant_made

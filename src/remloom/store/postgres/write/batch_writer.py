@@ -46,6 +46,7 @@ class BatchWriter(EdgeWriter):
         super().__init__(server, cursor)
         self.lost_handles = {}
         self.vectors = 0  # stored so far
+        self.keeps_revisions = False
 
     def close(self) -> None:
         """Index the names that wait for it once they are many, and store the numbers given out."""
@@ -65,6 +66,7 @@ class BatchWriter(EdgeWriter):
         if batch.dims or any(record.embed for record in batch.records):
             model = register_model(self, batch.model, batch.dims)
         self.thin_names = batch.names
+        self.keeps_revisions = batch.exact
         unlinked = self.delete_edges(batch.deleted_edges)
         plan = plan_records(self, batch.records, batch.at) if batch.records else RecordPlan()
         if plan.changes:
@@ -88,9 +90,11 @@ class BatchWriter(EdgeWriter):
 
     def set_expiry(self, ids: Sequence[str], at: datetime | None) -> int:
         """Let records expire at a time. See `contract.Store.set_expiry`."""
+        known = storable(ids)
         return self.run(
             SQL.set_expiry,
-            ids=ArrayColumn("t", storable(ids)),
+            ids=ArrayColumn("t", known),
+            revisions=ArrayColumn("q", [self.next_revision() for _ in known]),
             expires=micros(at),
             shown=None if at is None else msgspec.to_builtins(at),
             now=now(),
@@ -288,7 +292,11 @@ class BatchWriter(EdgeWriter):
         return texts, removed
 
     def _put_records(self, sql: str, changes: Sequence[RecordChange]) -> None:
-        rows = [row_of(change.item.record, change.seq, change.text_no) for change in changes]
+        rows = [
+            row_of(record, change.seq, change.text_no, self._revision_of(record))
+            for change in changes
+            for record in (change.item.record,)
+        ]
         self.run(sql, **columns(RECORD_COLUMNS, rows))
         names: list[NameRow] = []
         for change in changes:
@@ -297,6 +305,13 @@ class BatchWriter(EdgeWriter):
             handle = short(keys[0]) if is_row else self.lost_handles.get(record.id)
             names += name_rows(record.id, keys, handle)
         self.put_names(names)
+
+    def _revision_of(self, record: Record) -> int:
+        """The revision of a record that is written: a copy keeps those it has."""
+        if not self.keeps_revisions or not record.revision:
+            return self.next_revision()
+        self.revision = max(self.revision, record.revision)
+        return record.revision
 
     def _store_parents(self, items: Sequence[BatchRecord], plan: RecordPlan) -> None:
         """Store provenance, and what moments refer to, as far as it is there."""

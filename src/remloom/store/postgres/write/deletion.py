@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ....model import Moment
 from ...encoding import searchable_text
 from ...results import Deletion
@@ -81,5 +83,6 @@ def _remove_references(writer: EdgeWriter, deleted: Sequence[str]) -> None:
     for id, *row in writer.rows(SQL.referring_records, ids=ArrayColumn("t", deleted)):
         moment = decode(*row)
         if isinstance(moment, Moment):
-            body = encode_free(without_refs(moment, set(deleted)))
+            left = without_refs(moment, set(deleted))
+            body = encode_free(replace(left, revision=writer.next_revision()))
             writer.run(SQL.update_body, id=id, body=body)

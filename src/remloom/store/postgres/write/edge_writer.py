@@ -234,7 +234,7 @@ class EdgeWriter(Transaction):
             name, type = self.thin_names.get(whole, (whole, ""))
             entity, keys = thin_entity(whole, name, type, now)
             self.seq += 1
-            rows.append(row_of(entity, self.seq, None))
+            rows.append(row_of(entity, self.seq, None, self.next_revision()))
             names += name_rows(entity.id, keys, short(whole) if are_handles else None)
         self.thin += len(rows)
         self.run(SQL.insert_records, **columns(RECORD_COLUMNS, rows))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...batch import Preconditions, changed
-from ...encoding import now
+from ...encoding import next_revision, now
 from ..binary_arrays import ArrayColumn, columns
 from ..database import PostgresDatabase, TenantCursor
 from ..rows import SQL, edge_of, short
@@ -26,6 +26,7 @@ class Transaction:
         text_no: the highest number of a text.
         name_no: the highest number of a name.
         sealed_no: the highest number of a name that is in a run of the index.
+        revision: the highest revision given to a record.
         removed_names: names removed since the runs were begun.
         has_expired: whether some record has expired and is not erased yet.
     """
@@ -38,8 +39,15 @@ class Transaction:
         server.check_made(rows[0][0] if rows else None)
         self.has_expired: bool = bool(rows and rows[0][1])
         # Where the store keeps to no tenant, one that is not there has given out no numbers.
-        numbers: tuple[int, ...] = rows[0][2:] if rows else (0, 0, 0, 0, 0)
-        self.seq, self.text_no, self.name_no, self.sealed_no, self.removed_names = numbers
+        numbers: tuple[int, ...] = rows[0][2:] if rows else (0, 0, 0, 0, 0, 0)
+        self.seq, self.text_no, self.name_no, self.sealed_no, self.removed_names, self.revision = (
+            numbers
+        )
+
+    def next_revision(self) -> int:
+        """Give out a revision, for a record that is written."""
+        self.revision = next_revision(self.revision)
+        return self.revision
 
     def close(self) -> None:
         """Store the highest numbers given out."""
@@ -50,12 +58,13 @@ class Transaction:
             names=self.name_no,
             sealed=self.sealed_no,
             unnamed=self.removed_names,
+            revision=self.revision,
         )
 
     def check(self, expected: Preconditions) -> None:
         """Raise GoneError or ChangedError if something is not as expected."""
         if ids := expected.ids:
-            rows = self.rows(SQL.update_times, ids=ArrayColumn("t", ids), now=now())
+            rows = self.rows(SQL.revisions, ids=ArrayColumn("t", ids), now=now())
             expected.check_records(dict(rows))
         if expected.edges:
             self._check_edges(expected)

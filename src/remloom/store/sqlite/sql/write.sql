@@ -1,18 +1,19 @@
 -- name: numbers
--- The highest numbers given out: of records, labels, vectors, texts and tombstones.
-SELECT rid, lid, vid, doc, dead FROM sequence;
+-- The highest numbers given out: of records, labels, vectors, texts and tombstones, and the highest revision.
+SELECT rid, lid, vid, doc, dead, revision FROM sequence;
 
 -- name: store_numbers
 -- Stores the highest numbers given out.
-UPDATE sequence SET rid = :record_no, lid = :label_no, vid = :vector_no, doc = :text_no, dead = :tombstone_no;
+UPDATE sequence
+SET rid = :record_no, lid = :label_no, vid = :vector_no, doc = :text_no, dead = :tombstone_no, revision = :revision;
 
 -- name: stored_record
 -- A record by its id, with the number of its text.
 SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r WHERE r.id = :id;
 
--- name: update_times
--- When records were last updated, of those that have not expired.
-SELECT r.id, r.updated FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+-- name: revisions
+-- The revisions of records, of those that have not expired.
+SELECT r.id, coalesce(r.body ->> '$.revision', 0) FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
 WHERE r.expires IS NULL OR r.expires > :now;
 
 -- name: namesakes

@@ -74,14 +74,17 @@ def set_expiry(cursor: apsw.Cursor, ids: Iterable[str], at: datetime | None) -> 
     """Let records expire at a time. See `contract.Store.set_expiry`."""
     known_ids = json.dumps(list(dict.fromkeys(ids)))
     rows = cursor.execute(SQL.expiring, (known_ids, now())).fetchall()
+    session = WriteSession(cursor)
     changes = []
     for record_no, schema, body in rows:
         # long content is apart from the body, and stays as it is
         record = decode(schema, body, None)
         if record.expires_at != at:
             force_setattr(record, "expires_at", at)
+            force_setattr(record, "revision", session.next_revision())
             changes.append((micros(at), encode(record)[0], record_no))
     cursor.executemany(SQL.set_expiry, changes)
+    session.close()
     return len(rows)
 
 
@@ -213,7 +216,10 @@ class _BatchWriter:
         if text_no is None and item.text:
             session.text_no += 1
             text_no = session.text_no
-        session.rows.records.append(row_of(record, record_no, text_no))
+        revision = record.revision if self._batch.exact else 0
+        session.revision = max(session.revision, revision)
+        row = row_of(record, record_no, text_no, revision or session.next_revision())
+        session.rows.records.append(row)
         # The first of several keys of a thin entity it only shows: it takes that from nobody.
         is_thin = isinstance(record, Entity) and record.thin
         is_row = isinstance(record, Row) and record.is_identified

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import apsw
+from msgspec.structs import replace
 
 from ....model import Moment
 from ...results import Deletion
@@ -32,7 +33,7 @@ def delete(
         _add_derived(cursor, to_delete)
     vectors = keys = 0
     label_nos: dict[int, None] = {}
-    _delete_references(cursor, to_delete)
+    _delete_references(session, to_delete)
     for record_no in to_delete:
         text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
         if text_no is not None:
@@ -68,8 +69,9 @@ def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
                 queue.append(record_no)
 
 
-def _delete_references(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
+def _delete_references(session: WriteSession, to_delete: dict[int, str]) -> None:
     """Take the records out of moments that refer to them, and out of the provenance."""
+    cursor = session.cursor
     numbers = list(to_delete)
     # each moment once, however many of its records go
     moment_nos = {
@@ -82,7 +84,8 @@ def _delete_references(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
         row = cursor.execute(SQL.body_by_no, (moment_no,)).fetchone()
         moment = decode(*row) if row else None
         if isinstance(moment, Moment):
-            body, _ = encode(without_refs(moment, ids))
+            left = replace(without_refs(moment, ids), revision=session.next_revision())
+            body, _ = encode(left)
             cursor.execute("UPDATE records SET body = ? WHERE rid = ?", (body, moment_no))
     cursor.executemany(
         "DELETE FROM parents WHERE parent = ?1 OR child = ?1", ((number,) for number in numbers)

@@ -215,7 +215,9 @@ class LabelWriter:
         session = self._session
         session.record_no += 1
         self.thin_made += 1
-        session.rows.records.append(row_of(entity, session.record_no, None))
+        session.rows.records.append(
+            row_of(entity, session.record_no, None, session.next_revision())
+        )
         for rank, other in enumerate(keys):
             number = label_no
             if other != key:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ...batch import Preconditions, Vector, changed
-from ...encoding import now
+from ...encoding import next_revision, now
 from ...rules.vector_validation import choose_model
 from ..rows import SQL, edge_of
 
@@ -37,6 +37,7 @@ class WriteSession:
     Attributes:
         record_no, label_no, vector_no, text_no, tombstone_no: the highest numbers given out; none
             is ever given out twice.
+        revision: the highest revision given to a record.
         last_before: the highest number of a record before this write.
         rows: what `flush` writes. Statements that read these tables come after it.
         tombstones: what was deleted from each index.
@@ -44,12 +45,18 @@ class WriteSession:
 
     def __init__(self, cursor: apsw.Cursor) -> None:
         self.cursor = cursor
-        numbers = cursor.execute(SQL.numbers).get
-        self.record_no, self.label_no, self.vector_no, self.text_no, self.tombstone_no = numbers
+        numbers: list[int] = cursor.execute(SQL.numbers).get
+        self.record_no, self.label_no, self.vector_no, *numbers = numbers
+        self.text_no, self.tombstone_no, self.revision = numbers
         self.last_before = self.record_no
         self._tombstones_before = self.tombstone_no
         self.rows = _Rows()
         self.tombstones: Tombstones = {}
+
+    def next_revision(self) -> int:
+        """Give out a revision, for a record that is written."""
+        self.revision = next_revision(self.revision)
+        return self.revision
 
     def leave_tombstone(self, kind: str, number: int) -> None:
         """Have every process drop what an index has under a number."""
@@ -96,7 +103,14 @@ class WriteSession:
 
     def close(self) -> None:
         """Store the numbers given out, and drop tombstones that nobody needs, now and then."""
-        numbers = (self.record_no, self.label_no, self.vector_no, self.text_no, self.tombstone_no)
+        numbers = (
+            self.record_no,
+            self.label_no,
+            self.vector_no,
+            self.text_no,
+            self.tombstone_no,
+            self.revision,
+        )
         self.cursor.execute(SQL.store_numbers, numbers)
         if self.tombstone_no // _PRUNED != self._tombstones_before // _PRUNED:
             prune_tombstones(self.cursor)
@@ -111,9 +125,7 @@ def prune_tombstones(cursor: apsw.Cursor) -> None:
 def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
     """Raise GoneError or ChangedError if something is not as expected."""
     if ids := expected.ids:
-        rows = cursor.execute(
-            SQL.update_times, (msgspec.json.encode(ids).decode(), now())
-        ).fetchall()
+        rows = cursor.execute(SQL.revisions, (msgspec.json.encode(ids).decode(), now())).fetchall()
         expected.check_records(dict(rows))
     for triple, edge in expected.edges.items():
         row = cursor.execute(SQL.stored_edge, triple).fetchone()
