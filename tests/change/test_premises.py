@@ -91,6 +91,7 @@ def test_a_memory_from_before_is_opened_and_they_are_not_known(
         unlock(connection, "")
         connection.execute(
             "ALTER TABLE records DROP COLUMN says; ALTER TABLE parents DROP COLUMN digest;"
+            "ALTER TABLE sequence DROP COLUMN revision;"
             "PRAGMA user_version = 11"
         )
         connection.close()
