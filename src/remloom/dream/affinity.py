@@ -4,7 +4,7 @@ docs/moments.md has what the thresholds were chosen by."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -13,11 +13,13 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..engine.arguments import Progress
-from ..kv import Entry, label_ref
+from ..kv import label_ref
 from ..llm import LLM, Call
 from ..llm.prompts import hint
 from ..model import SHARES, Edge, Resource
+from ..model.premises import premises_of
 from ..runs.failures import failed_item_key
+from ..runs.memos import holds, memo, memo_premises
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
@@ -58,6 +60,8 @@ def link_resources(
     Raises:
         BudgetError: the run's budget is spent; what was judged until then is written.
     """
+    if llm:
+        judge_again(store, writer, llm, outdated_pairs(store))
     pool = AffinityPool(store)
     threshold = options.min_score if options.min_score is not None else pool.threshold()
     positions = [
@@ -140,6 +144,10 @@ class _Pair(Struct, frozen=True):
         return "/".join(sorted((self.first.id, self.second.id)))
 
     @property
+    def premises(self) -> dict[str, str]:
+        return premises_of((self.first, self.second))
+
+    @property
     def rests_on(self) -> tuple[str, ...]:
         """The resources, and the labels of what both name."""
         names = filter(None, self.names.split(", "))
@@ -156,7 +164,7 @@ def _judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) 
     pairs = _pairs(store, edges)
     verdicts = _known_verdicts(store, pairs)
     # those that an earlier run asked about are not paid for again
-    verdicts |= _ask(store, writer, llm, [pair for pair in pairs if pair.keys not in verdicts])
+    verdicts |= dict(_ask(store, writer, llm, [one for one in pairs if one.keys not in verdicts]))
     agreed = []
     for edge in edges:
         if edge.rel_type != RELATED:
@@ -166,6 +174,50 @@ def _judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) 
         if verdict and verdict.related:
             agreed.append(_with_verdict(edge, verdict, llm.name))
     return agreed
+
+
+def outdated_pairs(store: Store) -> list[str]:
+    """The pairs, as `id/id`, that a model found to be related when one of the two said something
+    else."""
+    return [
+        entry.key
+        for entry in store.kv.list(_JUDGED)
+        if memo_premises(entry)
+        and msgspec.json.decode(entry.value, type=Verdict).related
+        and not holds(entry, premises_of(_resources(store, entry.key)))
+    ]
+
+
+def judge_again(store: Store, writer: Writer, llm: LLM, pair_ids: Iterable[str]) -> None:
+    """Ask the model about these pairs as they are now. An edge that it does not agree to any more
+    ends.
+
+    Raises:
+        BudgetError: the run's budget is spent; what was judged until then is written.
+    """
+    edges = [edge for id in pair_ids for edge in _edges_between(_resources(store, id), store)]
+    judged = [edge for edge in edges if edge.rel_type == RELATED]
+    pairs = {pair.keys: pair for pair in _pairs(store, edges)}
+    for keys, verdict in _ask(store, writer, llm, list(pairs.values())):
+        own = [edge for edge in judged if _keys(edge) == keys]
+        if verdict.related:
+            edges = [_with_verdict(edge, verdict, llm.name) for edge in own]
+        else:
+            edges = [replace(edge, valid_to=datetime.now(UTC)) for edge in own]
+        counts = {RELATED if verdict.related else "unrelated": len(own)}
+        writer.write_each([WritePart(pairs[keys].rests_on, edges=tuple(edges), counts=counts)])
+
+
+def _resources(store: Store, pair_id: str) -> list[Resource]:
+    stored = (store.records.get("resources", id) for id in pair_id.split("/"))
+    return [one for one in stored if isinstance(one, Resource)]
+
+
+def _edges_between(resources: Sequence[Resource], store: Store) -> list[Edge]:
+    keys = [labels.key(one.name) for one in resources]
+    types = [name for name in (RELATED, ENTITY) if name in store.graph.edge_types()]
+    spec = EdgeSpec(keys, direction="out", rel_types=types)
+    return [edge for edge in store.graph.edges(spec) if edge.dst in keys]
 
 
 def _pairs(store: Store, edges: Sequence[Edge]) -> list[_Pair]:
@@ -194,23 +246,24 @@ def _known_verdicts(store: Store, pairs: Iterable[_Pair]) -> dict[Keys, Verdict]
     verdicts = {}
     for pair in pairs:
         entry = store.kv.get(_JUDGED, pair.id)
-        if entry is not None:
+        if entry is not None and holds(entry, pair.premises):
             verdicts[pair.keys] = msgspec.json.decode(entry.value, type=Verdict)
     return verdicts
 
 
-def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict[Keys, Verdict]:
+def _ask(
+    store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]
+) -> Iterator[tuple[Keys, Verdict]]:
     by_id = {pair.id: pair for pair in pairs}
-    verdicts: dict[Keys, Verdict] = {}
     calls = {id: _call(pair) for id, pair in by_id.items()}
     rests_on = {id: pair.rests_on for id, pair in by_id.items()}
     for id, reply in ask_each(store, writer, llm, calls, rests_on):
         about = rests_on[id]
-        verdict = Entry(_JUDGED, id, msgspec.json.encode(reply), about)
+        pair = by_id[id]
+        verdict = memo(_JUDGED, id, pair.premises, about, **msgspec.to_builtins(reply))
         done = failed_item_key(_RUN_KIND, id)
         if writer.write_each([WritePart(about, entries=(verdict,), deleted=(done,))]):
-            verdicts[by_id[id].keys] = reply
-    return verdicts
+            yield pair.keys, reply
 
 
 def _call(pair: _Pair) -> Call:

@@ -14,13 +14,15 @@ from ..engine.arguments import Progress
 from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
-from ..model.premises import SUPERSEDED
+from ..model.premises import SUPERSEDED, premises_of
 from ..runs.failures import failed_item_key
+from ..runs.supersede import SAID, STALE, unhidden
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
-from .context import Theme, ask_each, quote_resource, years_of
-from .synthesis import derived_id
+from ..store.premises import find_stale
+from .context import Theme, ask_each, fresh, quote_resource, years_of
+from .synthesis import derived_id, in_place_of
 from .topics import Background, find_topics
 from .vectors import matrix, typical_cosine
 
@@ -50,6 +52,10 @@ class _Cluster(Struct, frozen=True):
     def ids(self) -> list[str]:
         return [record.id for record in self.members]
 
+    @property
+    def quoted(self) -> tuple[Resource, ...]:
+        return self.members[:_QUOTED]
+
 
 def consolidate(
     store: Store,
@@ -71,7 +77,8 @@ def consolidate(
         MissingExtraError: the extra `consolidate` is not installed.
         BudgetError: the run's budget is spent; what was summed up until then is written.
     """
-    insights = current_insights(store)
+    writer.write_each(WritePart((one.id,), (one,)) for one in restored_duplicates(store))
+    insights = fresh(store, current_insights(store))
     duplicates = _find_duplicates(store, insights, min_score)
     # each in a transaction of its own: an interrupted run goes on with the rest
     for old, new in duplicates.items():
@@ -87,7 +94,7 @@ def consolidate(
         writer.count(clusters=len(clusters))
         if not llm or not clusters:
             break
-        ids = _sum_up(store, writer, tenant, llm, clusters, progress)
+        ids = sum_up(store, writer, tenant, llm, clusters, progress)
         # the summaries of the last level are not summed up
         summaries = (
             [store.records.get("resources", id) for id in ids] if number + 1 < _LEVELS else []
@@ -110,6 +117,38 @@ def current_insights(store: Store) -> list[Resource]:
         and SUPERSEDED not in record.metadata
     ]
     return sorted(insights, key=lambda record: (record.generation, record.created_at, record.id))
+
+
+def restored_duplicates(store: Store) -> list[Resource]:
+    """What was hidden because another insight said the same, where that one is stale or says
+    something else by now: as it was before."""
+    hidden = [
+        (record, superseded)
+        for record in store.records.all("resources")
+        if isinstance(record, Resource)
+        and isinstance(superseded := record.metadata.get(SUPERSEDED), dict)
+        and SAID in superseded
+    ]
+    by_id = {superseded["by"]: None for _, superseded in hidden}
+    stale = find_stale(store.records, by_id)
+    restored = []
+    for record, superseded in hidden:
+        by = store.records.get("resources", superseded["by"])
+        if not isinstance(by, Resource) or (by.id not in stale and _stands(by, superseded[SAID])):
+            continue
+        if by.kind != _SUMMARY or not _is_part(store, record, by):
+            restored.append(unhidden(store, record))
+    return restored
+
+
+def _stands(by: Resource, said: str) -> bool:
+    superseded = by.metadata.get(SUPERSEDED)
+    is_retired = isinstance(superseded, dict) and superseded.get("reason") == STALE
+    return not is_retired and premises_of([by])[by.id] == said
+
+
+def _is_part(store: Store, summary: Resource, other: Resource) -> bool:
+    return set(store.records.parents(summary.id)) < set(store.records.parents(other.id))
 
 
 def _find_duplicates(store: Store, records: Sequence[Resource], min_score: float) -> dict[str, str]:
@@ -187,7 +226,7 @@ def _entity_key(record: Resource) -> str:
     return labels.key(name) if isinstance(name, str) and name.strip() else ""
 
 
-def _sum_up(
+def sum_up(
     store: Store,
     writer: Writer,
     tenant: str,
@@ -196,35 +235,49 @@ def _sum_up(
     progress: Progress | None,
 ) -> list[str]:
     """Write a summary for each cluster that has none; returns the ids of all summaries."""
-    ids = [derived_id(tenant, _SUMMARY, *sorted(cluster.ids)) for cluster in clusters]
-    waiting = {
-        id: cluster
-        for id, cluster in zip(ids, clusters, strict=True)
-        if store.records.get("resources", id) is None
-    }
+    ids: list[str] = []
+    waiting: dict[str, _Cluster] = {}
+    for cluster in clusters:
+        id = derived_id(tenant, _SUMMARY, *sorted(cluster.ids))
+        known = _stored(store, cluster)
+        ids.append(known.id if known else id)
+        if known is None:
+            waiting[id] = cluster
     calls = {id: _call(cluster) for id, cluster in waiting.items()}
     rests_on = {id: tuple(cluster.ids) for id, cluster in waiting.items()}
     for id, reply in ask_each(store, writer, llm, calls, rests_on, progress):
         cluster = waiting[id]
         summary = _summary(store, id, cluster, str(reply))
+        former = [one for one in _summaries_of(store, cluster) if _are_same(store, one, cluster)]
+        summary, outdated = in_place_of(tenant, summary, former)
+        ids[ids.index(id)] = summary.id
         part = WritePart(
             cluster.ids,
             (summary,),
             tuple(_edges(summary, cluster)),
             deleted=(failed_item_key(_RUN_KIND, id),),
-            superseded=dict(_outgrown(store, summary)),
+            superseded=dict(_outgrown(store, summary, cluster)),
+            outdated=outdated,
             counts={"summaries": 1},
         )
         writer.write_each([part])
     return ids
 
 
+def _stored(store: Store, cluster: _Cluster) -> Resource | None:
+    """The summary of these insights as they are; of one from before, of these insights."""
+    premises = premises_of(cluster.quoted)
+    for one in _summaries_of(store, cluster):
+        if one.content and _are_same(store, one, cluster) and one.premises in ({}, premises):
+            return one
+    return None
+
+
 def _call(cluster: _Cluster) -> Call:
-    quoted = cluster.members[:_QUOTED]
     return Call(
         "summary",
-        {"passages": [quote_resource(record) for record in quoted]},
-        subjects=tuple(record.id for record in quoted),
+        {"passages": [quote_resource(record) for record in cluster.quoted]},
+        subjects=tuple(record.id for record in cluster.quoted),
     )
 
 
@@ -242,6 +295,7 @@ def _summary(store: Store, id: str, cluster: _Cluster, text: str) -> Resource:
         trust="derived",
         generation=1 + max(record.generation for record in members),
         parents=tuple(cluster.ids),
+        premises=premises_of(cluster.quoted),
         starts_at=max(times, default=None),
         related_entities=tuple(entities),
         metadata=metadata,
@@ -260,13 +314,23 @@ def _edges(summary: Resource, cluster: _Cluster) -> Iterator[Edge]:
         yield Edge(src=summary.name, rel_type=_SUMMARIZES, dst=record.name, properties=about)
 
 
-def _outgrown(store: Store, summary: Resource) -> Iterator[tuple[str, str]]:
-    """Ids of older summaries of a part of the same insights, each with the new one's id."""
-    members = set(summary.parents)
-    children = [child for member in summary.parents for child in store.records.children(member)]
+def _summaries_of(store: Store, cluster: _Cluster) -> Iterator[Resource]:
+    """The summaries, hidden or not, of some of the insights of a cluster and of no others."""
+    members = set(cluster.ids)
+    children = [child for member in cluster.ids for child in store.records.children(member)]
     for id in dict.fromkeys(children):
-        older = store.records.get("resources", id)
-        if not isinstance(older, Resource) or older.kind != _SUMMARY or not older.content:
-            continue
-        if id != summary.id and set(store.records.parents(id)) < members:
-            yield id, summary.id
+        record = store.records.get("resources", id)
+        is_summary = isinstance(record, Resource) and record.kind == _SUMMARY
+        if is_summary and set(store.records.parents(id)) <= members:
+            yield record  # type: ignore[misc]
+
+
+def _are_same(store: Store, summary: Resource, cluster: _Cluster) -> bool:
+    return set(store.records.parents(summary.id)) == set(cluster.ids)
+
+
+def _outgrown(store: Store, summary: Resource, cluster: _Cluster) -> Iterator[tuple[str, str]]:
+    """Ids of older summaries of a part of the same insights, each with the new one's id."""
+    for older in _summaries_of(store, cluster):
+        if older.content and not _are_same(store, older, cluster):
+            yield older.id, summary.id

@@ -29,6 +29,7 @@ from ..runs.run import Diff, Run, begin_run
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
+from ..store.premises import find_stale
 from ..store.specs import SearchSpec
 from .vectors import matrix
 
@@ -104,12 +105,13 @@ class DreamContext:
             SearchSpec(
                 schema="resources",
                 where=And(tuple(conditions)),
-                # those to leave out may be the best
-                limit=limit + len(exclude),
+                # those to leave out, or stale, may be the best
+                limit=2 * limit + len(exclude),
             ),
         )
         records = [match.record for match in matches if match.record.id not in exclude]
-        return [record for record in records if isinstance(record, Resource)][:limit]
+        found = [record for record in records if isinstance(record, Resource)]
+        return fresh(self.store, found)[:limit]
 
     def _stored_vector(self, id: str) -> Any:
         (vector,) = matrix(self.store, [id])
@@ -221,6 +223,12 @@ def quote_resource(resource: Resource) -> Quote:
     year = str(resource.starts_at.year) if resource.starts_at else ""
     source = Hit(record=resource).source
     return Quote(resource.content, source=source, trust=resource.trust, note=year)
+
+
+def fresh(store: Store, resources: Sequence[Resource]) -> list[Resource]:
+    """Those of these that are not stale: nothing is built on what may not hold any more."""
+    stale = find_stale(store.records, [one.id for one in resources if one.generation])
+    return [one for one in resources if one.id not in stale]
 
 
 def is_since(resource: Resource, since: datetime | None) -> bool:

@@ -23,7 +23,15 @@ from ..runs.rollback import created_ids
 from ..runs.run import Run
 from ..runs.write_plan import WritePart
 from ..store.contract import Store
-from .context import DreamContext, LearnProgress, check_ready, open_run, quote_resource, years_of
+from .context import (
+    DreamContext,
+    LearnProgress,
+    check_ready,
+    fresh,
+    open_run,
+    quote_resource,
+    years_of,
+)
 from .periods import Period, period_bounds, stored_period
 from .sampling import (
     REM_DREAM,
@@ -34,7 +42,7 @@ from .sampling import (
     plan_dreams,
     sample_pool,
 )
-from .synthesis import Idea, Insight, parse_insight, synthesis_call
+from .synthesis import Idea, Insight, in_place_of, parse_insight, synthesis_call
 
 RUN_KIND = "dream"
 _WAVE = 10  # dreams
@@ -188,7 +196,7 @@ def _load_nodes(context: DreamContext, plans: Sequence[DreamPlan]) -> list[_Drea
     for plan in plans:
         records = [context.store.records.get("resources", id) for id in plan.node_ids]
         resources = [record for record in records if isinstance(record, Resource)]
-        nodes = tuple(resource for resource in resources if resource.content.strip())
+        nodes = tuple(one for one in fresh(context.store, resources) if one.content.strip())
         if len(nodes) > 1:
             dreams.append(_Dream(plan, nodes))
     return dreams
@@ -273,15 +281,7 @@ def _write(
 ) -> None:
     """Write the dreams of a wave, what failed, and how far the period came, in one transaction."""
     done = _unfailed(dreams)
-    parts = [
-        WritePart(
-            dream.rests_on,
-            (_record(context, cycle, dream, dream.insight),) if dream.insight else (),
-            deleted=(failed_item_key(RUN_KIND, dream.plan.id),),
-            counts={"rem_dream": 1} if dream.insight else {"nothing": 1},
-        )
-        for dream in done
-    ]
+    parts = [_part(context, cycle, dream, dream.insight) for dream in done]
     parts += [
         WritePart(dream.rests_on, entries=(_failure(context, dream, dream.error),))
         for dream in dreams
@@ -290,6 +290,20 @@ def _write(
     context.writer.count(rem_dream=0, nothing=0)
     # what was forgotten while it was dreamt about takes its dreams with it
     context.writer.write_each(parts, entries=[period.entry] if period else [])
+
+
+def _part(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight | None) -> WritePart:
+    done = (failed_item_key(RUN_KIND, dream.plan.id),)
+    if insight is None:
+        return WritePart(dream.rests_on, deleted=done, counts={"nothing": 1})
+    stored = context.store.records.get("resources", dream.plan.id)
+    record = _record(context, cycle, dream, insight)
+    record, outdated = in_place_of(
+        context.tenant, record, [stored] if isinstance(stored, Resource) else []
+    )
+    return WritePart(
+        dream.rests_on, (record,), deleted=done, outdated=outdated, counts={"rem_dream": 1}
+    )
 
 
 def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight) -> Resource:
@@ -302,6 +316,7 @@ def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight
         trust="derived",
         generation=insight.generation,
         parents=insight.parents,
+        premises=insight.premises,
         starts_at=insight.at,
         metadata={
             "question": dream.question,

@@ -16,6 +16,7 @@ from ..ingest.remake import move_edges, outdated_edges
 from ..model import SHARES, Edge, EdgeKey, Moment, Record, Resource
 from ..model.premises import SUPERSEDED
 from ..predicates import In, Query
+from ..runs.supersede import unhidden
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 from ..store.forgetting.remaining_words import comparable_words
@@ -82,15 +83,8 @@ def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
     for record in reads.records.query("resources", query):
         if not isinstance(record, Resource) or record.id in removed:
             continue
-        superseded = record.metadata.get(SUPERSEDED)
-        if isinstance(superseded, dict):
-            others = {key: value for key, value in record.metadata.items() if key != SUPERSEDED}
-            yield replace(
-                record,
-                content=str(superseded["content"]),
-                metadata=others,
-                parents=tuple(reads.records.parents(record.id)),
-            )
+        if isinstance(record.metadata.get(SUPERSEDED), dict):
+            yield unhidden(reads, record)
 
 
 def _describe(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..errors import InvalidInputError
 from ..model import Resource
+from ..store.premises import find_stale
 from .context import DreamContext
 from .periods import Period, period_bounds
 from .synthesis import derived_id
@@ -75,7 +76,7 @@ def sample_pool(context: DreamContext, cycle: Cycle) -> SamplePool:
             return True
         return record.starts_at is not None and bounds[0] <= record.starts_at <= bounds[1]
 
-    current, every = [], []
+    current, every, derived = [], [], []
     for record in context.store.records.all("resources"):
         if not isinstance(record, Resource) or not record.content.strip():
             continue
@@ -85,9 +86,14 @@ def sample_pool(context: DreamContext, cycle: Cycle) -> SamplePool:
         if record.generation >= context.depth or is_later or is_own:
             continue
         every.append(record.id)
+        if record.generation:
+            derived.append(record.id)
         if is_current(record):
             current.append(record.id)
-    return SamplePool(tuple(sorted(current)), tuple(sorted(every)))
+    stale = find_stale(context.store.records, derived)
+    return SamplePool(
+        tuple(sorted({*current} - stale.keys())), tuple(sorted({*every} - stale.keys()))
+    )
 
 
 def plan_dreams(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 from uuid_utils import NAMESPACE_URL, uuid5
 
 from ..heads.features import LONGEST
 from ..heads.head import head
 from ..llm import Call, Quote
 from ..model import Resource
+from ..model.premises import SUPERSEDED, premises_of, says
 from ..text.sentences import sentence_ends
 from .context import quote_resource, years_of
 
@@ -32,11 +34,16 @@ class Idea(Struct, frozen=True):
     text: str
     parents: tuple[Resource, ...]  # what it came from
     neighbours: tuple[Resource, ...]  # what it is compared with
+    # of parents that the text was made of before they were read as they are here
+    premises: tuple[tuple[str, str], ...] = ()
 
     @property
     def sources(self) -> tuple[Resource, ...]:
-        """Everything that the insight will rest on, none twice."""
-        by_id = {resource.id: resource for resource in (*self.parents, *self.neighbours)}
+        """Everything that the insight will rest on, none twice: what changed between two steps as
+        it was first."""
+        by_id: dict[str, Resource] = {}
+        for resource in (*self.parents, *self.neighbours):
+            by_id.setdefault(resource.id, resource)
         return tuple(by_id.values())
 
 
@@ -44,10 +51,14 @@ class Insight(Struct, frozen=True):
     """What was understood, and what it rests on."""
 
     text: str
-    parents: tuple[str, ...]
+    premises: dict[str, str]  # of all that it rests on, as it was quoted
     generation: int  # 1 + the highest of its parents'
     years: tuple[int, ...]
     at: datetime | None  # the latest time of what it came from
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        return tuple(self.premises)
 
 
 def synthesis_call(
@@ -76,7 +87,7 @@ def parse_insight(idea: Idea, reply: str) -> Insight | None:
     times = [resource.starts_at for resource in idea.parents if resource.starts_at]
     return Insight(
         reply.strip(),
-        parents=tuple(resource.id for resource in sources),
+        premises=premises_of(sources) | dict(idea.premises),
         generation=1 + max(resource.generation for resource in sources),
         years=tuple(years_of(sources)),
         at=max(times, default=None),
@@ -86,6 +97,27 @@ def parse_insight(idea: Idea, reply: str) -> Insight | None:
 def derived_id(tenant: str, *parts: str) -> str:
     """The id of something derived: one id for one step from the same sources, in every run."""
     return str(uuid5(NAMESPACE_URL, "remloom:derived\n" + "\n".join((tenant, *parts))))
+
+
+def in_place_of(
+    tenant: str, record: Resource, former: Iterable[Resource]
+) -> tuple[Resource, dict[str, str]]:
+    """What is written where a step made `former` records, of other premises, before: under the id
+    of one that said the same, or else under an id of its premises too.
+
+    Returns: the record; and the ids of those that it takes the place of, each with its own.
+    """
+    all_former = list(former)
+    shown = [one for one in all_former if SUPERSEDED not in one.metadata]
+    for one in shown:
+        if says(one) == says(record):
+            record = replace(record, id=one.id, name=one.name)
+            break
+    else:
+        if all_former:
+            premises = (f"{id} {digest}" for id, digest in sorted(record.premises.items()))
+            record = replace(record, id=derived_id(tenant, record.id, *premises))
+    return record, {one.id: record.id for one in shown if one.id != record.id}
 
 
 def is_nothing(reply: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -12,16 +12,18 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..kv import Entry
 from ..model import Resource
-from ..model.premises import SUPERSEDED
+from ..model.premises import SUPERSEDED, premises_of
 from ..store.batch import Batch, BatchRecord, Preconditions
-from ..store.contract import Store
+from ..store.contract import Reads, Store
 from ..store.specs import SearchSpec
 from ..text.analysis import terms
 from .before_images import BeforeImages
-from .write_plan import made_by_run
+from .write_plan import WritePart, made_by_run
 
 # the best matches of a search, among which the new record must be
 _SEARCH_LIMIT = 10
+STALE = "stale"  # reason
+SAID = "said"  # in the metadata of what was hidden: the digest of what took its place
 _SAME = 0.999  # cosine of two vectors from which either may be found first
 
 
@@ -50,11 +52,11 @@ class SupersedePlan(Struct, frozen=True):
 
 
 def plan_supersede(
-    store: Store, pairs: Mapping[str, str], batch: Batch, images: BeforeImages, run_id: str
+    store: Store, part: WritePart, batch: Batch, images: BeforeImages, run_id: str
 ) -> SupersedePlan:
-    """Look up which of the old records can be hidden; `pairs` maps their ids to those of the new.
-    One stays as it is unless a search finds the new one, stored or in the batch, by its own
-    text."""
+    """Look up which of the old records of a part can be hidden. One that is not outdated stays as
+    it is unless a search finds the new one, stored or in the batch, by its own text."""
+    pairs = {**part.superseded, **part.outdated}
     written = {item.record.id: item for item in batch.records}
     hidden: list[BatchRecord] = []
     entries: list[Entry] = []
@@ -63,7 +65,10 @@ def plan_supersede(
     for old_id, new_id in pairs.items():
         old, item = store.records.get("resources", old_id), written.get(new_id)
         new = item.record if item else store.records.get("resources", new_id)
-        if not isinstance(old, Resource) or not isinstance(new, Resource):
+        is_outdated = old_id in part.outdated
+        if not isinstance(old, Resource) or not isinstance(new, Resource | None):
+            continue
+        if new is None and not is_outdated:
             continue
         if SUPERSEDED in old.metadata:
             continue
@@ -74,22 +79,34 @@ def plan_supersede(
                 remedy="supersede it afterwards" if old.generation else "forget it, if it is to go",
                 id=old.id,
             )
-        if not _is_findable(store, new, item, without=pairs):
+        if new and not is_outdated and not _is_findable(store, new, item, without=pairs):
             unfindable += 1
             continue
-        hiding = _hide(old, new_id, run_id)
+        hiding = _hide(old, new, run_id, is_outdated)
         hidden.append(hiding)
         expected[old.id] = old.revision
-        if item is None:
+        if new and item is None:
             expected[new.id] = new.revision
         if not made_by_run(old, run_id):
             entries.append(images.of_record(old, hiding))
     return SupersedePlan(tuple(hidden), tuple(entries), expected, unfindable)
 
 
-def _hide(record: Resource, by: str, run_id: str) -> BatchRecord:
+def unhidden(reads: Reads, record: Resource) -> Resource:
+    """A superseded record as it was before."""
+    hidden = record.metadata[SUPERSEDED]
+    others = {key: value for key, value in record.metadata.items() if key != SUPERSEDED}
+    parents = tuple(reads.records.parents(record.id))
+    return replace(record, content=str(hidden["content"]), metadata=others, parents=parents)
+
+
+def _hide(record: Resource, by: Resource | None, run_id: str, is_outdated: bool) -> BatchRecord:
     """The record with its text moved into the metadata, where no search looks."""
-    superseded = {"by": by, "run": run_id, "content": record.content}
+    superseded = {"by": by.id if by else "", "run": run_id, "content": record.content}
+    if is_outdated:
+        superseded["reason"] = STALE
+    elif by:
+        superseded[SAID] = premises_of([by])[by.id]
     hidden = replace(
         record,
         content="",

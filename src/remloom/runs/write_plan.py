@@ -37,6 +37,8 @@ class WritePart(Struct, frozen=True):
         superseded: ids of derived records, each with the id of the one that takes its place. Once a
             search finds the new one, the old one keeps its id, name, edges, parents and children,
             but no search finds it any more.
+        outdated: the same of what is stale, found again or not; an empty id: nothing takes its
+            place.
         counts: added to those of the run in the same transaction.
     """
 
@@ -46,12 +48,15 @@ class WritePart(Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     deleted: tuple[tuple[str, str], ...] = ()
     superseded: Mapping[str, str] = {}
+    outdated: Mapping[str, str] = {}
     counts: Mapping[str, int] = {}
 
     @property
     def names(self) -> set[str]:
         """Ids of records and refs of labels: if one of them was forgotten, the part falls."""
-        names = {*self.rests_on, *self.superseded, *self.superseded.values()}
+        names = {*self.rests_on}
+        for hidden in (self.superseded, self.outdated):
+            names.update(hidden, hidden.values())
         names.update(ref for entry in self.entries for ref in entry.refs)
         for record in self.records:
             names.update((record.id, *referred_ids(record)))

@@ -100,6 +100,7 @@ class Writer:
         edges: Iterable[Edge] = (),
         *,
         superseded: Mapping[str, str] = {},
+        outdated: Mapping[str, str] = {},
         entries: Iterable[Entry] = (),
         deleted: Iterable[EntryKey] = (),
         expected_entries: Mapping[EntryKey, int] = {},
@@ -126,6 +127,7 @@ class Writer:
             tuple(entries),
             tuple(deleted),
             superseded,
+            outdated,
             counts,
         )
         return self._write_part(part, expected_entries, expected_records)
@@ -144,6 +146,7 @@ class Writer:
                 (*common, *(entry for part in left for entry in part.entries)),
                 tuple(key for part in left for key in part.deleted),
                 {old: new for part in left for old, new in part.superseded.items()},
+                {old: new for part in left for old, new in part.outdated.items()},
                 _sum(*(part.counts for part in left)),
             )
             try:
@@ -205,9 +208,9 @@ class Writer:
         counts = _sum(part.counts, {"parked": failed} if failed else {})
         if self.is_dry:
             self.count(**counts)
-            self._collect(plan, part.superseded)
+            self._collect(plan, {**part.superseded, **part.outdated})
             return plan.ids
-        hiding = plan_supersede(self._store, part.superseded, embedded, self._images, self.id)
+        hiding = plan_supersede(self._store, part, embedded, self._images, self.id)
         images = plan.images(self._images, self.id)
         whole = plan.to_batch(
             embedded,

@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from ...kv import Entry
 from ...model import Resource
+from ...model.premises import premises_of
 from ...predicates import Eq, Query
 from ...runs.failures import FailedItem
+from ...runs.memos import holds, memo
 from ...store.contract import Store
 
 LEARNED = "learned"  # namespace: of each resource by its id, that it was learned
@@ -30,6 +32,7 @@ class EntityLearning(Struct, frozen=True):
     entity: str
     learning: str
     passages: tuple[str, ...]  # ids
+    premises: tuple[tuple[str, str], ...] = ()  # what the passages said
 
 
 class PendingSteps(Struct, frozen=True, omit_defaults=True, rename={"learnings": "told"}):
@@ -37,6 +40,7 @@ class PendingSteps(Struct, frozen=True, omit_defaults=True, rename={"learnings":
 
     # of the passage's resources: a passage of others has nothing to do with it
     ids: tuple[str, ...] = ()
+    premises: dict[str, str] = {}  # what these said
     implant: bool = True
     entities: bool = True
     # learnings that were not implanted
@@ -98,11 +102,11 @@ class LessonSection(Struct, frozen=True):
 
 def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list[Lesson]:
     """What was read, in order, but for what was learned before; None: from all sources."""
-    learned = {entry.key for entry in store.kv.list(LEARNED)}
+    learned = {entry.key: entry for entry in store.kv.list(LEARNED)}
     # by source and day; not the resources themselves: there may be very many
     grouped: dict[tuple[str, str], list[tuple[int, str, datetime | None]]] = {}
     for resource in _read_resources(store, uris):
-        if resource.id not in learned:
+        if not holds(learned.get(resource.id), premises_of([resource])):
             group = grouped.setdefault((resource.uri or resource.id, _day(resource)), [])
             group.append((resource.ordinal, resource.id, resource.starts_at))
     lessons = []
@@ -115,8 +119,9 @@ def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list
 
 
 def learned_entries(passage: LearnPassage, run: str) -> list[Entry]:
-    data = msgspec.json.encode({"run": run})
-    return [Entry(LEARNED, id, data, (id,)) for id in passage.ids]
+    return [
+        memo(LEARNED, one.id, premises_of([one]), (one.id,), run=run) for one in passage.resources
+    ]
 
 
 def cut_passages(
@@ -145,8 +150,10 @@ def cut_passages(
 
 def _with_pending(passage: LearnPassage, pending: Mapping[str, PendingSteps]) -> LearnPassage:
     steps = pending.get(passage.id)
-    # a chat may be cut elsewhere than when it failed: then all is to be done again
+    # a chat may be cut elsewhere than when it failed, or say something else: all is done again
     if steps is None or steps.ids != passage.ids:
+        return passage
+    if steps.premises and steps.premises != premises_of(passage.resources):
         return passage
     return LearnPassage(passage.resources, steps)
 
@@ -180,16 +187,18 @@ def _order(lesson: Lesson) -> tuple[bool, float, str]:
 
 
 def pending_steps(
-    ids: tuple[str, ...],
+    resources: Sequence[Resource],
     failed: Collection[tuple[Step, EntityLearning | None]],
 ) -> PendingSteps:
     """What is left of a passage of these resources when these steps failed."""
+    ids, premises = tuple(one.id for one in resources), premises_of(resources)
     steps = {step for step, _ in failed}
     if "" in steps:
-        return PendingSteps(ids)
+        return PendingSteps(ids, premises)
     learnings = dict.fromkeys(learning for _, learning in failed if learning)
     return PendingSteps(
         ids,
+        premises,
         implant="implant" in steps,
         entities="entities" in steps,
         learnings=tuple(learnings),
@@ -216,5 +225,6 @@ def join_learnings(keyed: Iterable[tuple[str, EntityLearning]]) -> dict[str, Ent
                 known,
                 learning=f"{known.learning} {learning.learning}",
                 passages=tuple(dict.fromkeys((*known.passages, *learning.passages))),
+                premises=tuple(dict(known.premises + learning.premises).items()),
             )
     return joined

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 
+from ...model.premises import premises_of
 from ...runs.failures import failed_items
+from ...runs.memos import holds
 from ..context import DreamContext, LearnProgress
 from ..periods import PeriodRule
 from ..rem_cycle import run_cycle
@@ -164,4 +166,6 @@ class Learner:
         ]
 
     def _was_learned(self, id: str) -> bool:
-        return self.context.store.kv.get(LEARNED, id) is not None
+        store = self.context.store
+        entry, record = store.kv.get(LEARNED, id), store.records.get("resources", id)
+        return entry is not None and (record is None or holds(entry, premises_of([record])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -14,8 +14,9 @@ from ...errors import GoneError
 from ...kv import Entry, label_ref
 from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
+from ...store.contract import Store
 from ..context import DreamContext
-from ..synthesis import Insight, derived_id
+from ..synthesis import Insight, derived_id, in_place_of
 from .lessons import (
     EntityLearning,
     LearnPassage,
@@ -139,7 +140,7 @@ def _write(
         if outcome.state == "failed":
             for id in outcome.passages:
                 failures.setdefault(id, []).append(outcome)
-    records, edges = _insights(context, by_id, outcomes)
+    records, edges, outdated = _insights(context, by_id, outcomes)
     written = [*entries]
     deleted = []
     for passage in passages:
@@ -156,19 +157,32 @@ def _write(
         "entity_insight": of_entities,
     }
     rests_on = {id for outcome in outcomes for id in outcome.rests_on}
-    context.writer.write(rests_on, records, edges, entries=written, deleted=deleted, counts=counts)
+    context.writer.write(
+        rests_on,
+        records,
+        edges,
+        outdated=outdated,
+        entries=written,
+        deleted=deleted,
+        counts=counts,
+    )
 
 
 def _insights(
     context: DreamContext,
     by_id: Mapping[str, LearnPassage],
     outcomes: Sequence[StepOutcome],
-) -> tuple[list[Resource], list[Edge]]:
+) -> tuple[list[Resource], list[Edge], dict[str, str]]:
+    """The insights, their edges, and the ids of those of before that they take the place of."""
     records, edges = [], []
+    outdated: dict[str, str] = {}
     for outcome in outcomes:
         if outcome.insight is None:
             continue
         record = _record(context, by_id[outcome.passages[0]], outcome, outcome.insight)
+        former = former_insights(context.store, record, outcome.passages)
+        record, others = in_place_of(context.tenant, record, former)
+        outdated |= others
         records.append(record)
         if outcome.entity:
             edge = Edge(
@@ -179,7 +193,22 @@ def _insights(
                 properties={"dst_name": outcome.entity},
             )
             edges.append(edge)
-    return records, edges
+    return records, edges, outdated
+
+
+def former_insights(store: Store, record: Resource, passages: Iterable[str]) -> list[Resource]:
+    """What the step that made a record made of the same passages when they said something else."""
+    ids = dict.fromkeys(
+        (record.id, *(id for one in passages for id in store.records.children(one)))
+    )
+    stored = (store.records.get("resources", id) for id in ids)
+    return [
+        one
+        for one in stored
+        if isinstance(one, Resource)
+        and (one.kind, one.name) == (record.kind, record.name)
+        and one.premises != record.premises
+    ]
 
 
 def _record(
@@ -206,6 +235,7 @@ def _record(
         trust="derived",
         generation=insight.generation,
         parents=insight.parents,
+        premises=insight.premises,
         starts_at=insight.at,
         related_entities=(entity,) if entity else (),
         metadata=metadata,
@@ -219,7 +249,9 @@ def _failure(
     passage: LearnPassage,
     failed: Sequence[StepOutcome],
 ) -> Entry:
-    pending = pending_steps(passage.ids, [(outcome.step, outcome.learning) for outcome in failed])
+    pending = pending_steps(
+        passage.resources, [(outcome.step, outcome.learning) for outcome in failed]
+    )
     about = dict.fromkeys(passage.ids)
     # a learning quotes all passages that it is from
     for learning in pending.learnings:

@@ -19,10 +19,11 @@ from ...errors import CutOffError, FullReplyError, ModelError
 from ...llm import Call, Quote
 from ...llm.prompts import hint
 from ...model import Entity, Record, Resource
+from ...model.premises import premises_of
 from ...runs.failures import describe_failure
 from ...store.specs import EdgeSpec
 from ...text.sentences import middle
-from ..context import ENTITY_NEIGHBOURS, DreamContext, quote_resource
+from ..context import ENTITY_NEIGHBOURS, DreamContext, fresh, quote_resource
 from ..synthesis import Idea, is_word_nothing, parse_insight, synthesis_call
 from ..vectors import matrix
 from .lessons import EntityLearning, LearnPassage, LessonSection, Step, join_learnings
@@ -84,7 +85,9 @@ def implant_learnings(
     for learning, neighbours in zip(learnings, known, strict=True):
         sources = [by_id[id] for id in learning.passages if id in by_id]
         parents = tuple(resource for passage in sources for resource in passage.resources)
-        ideas.append(Idea(learning.learning, parents, tuple(neighbours)))
+        own = {resource.id for resource in parents}
+        premises = tuple(pair for pair in learning.premises if pair[0] in own)
+        ideas.append(Idea(learning.learning, parents, tuple(neighbours), premises))
     pairs = [(one, idea) for one, idea in zip(learnings, ideas, strict=True) if idea.neighbours]
     replies = iter(context.ask_all([_learning_call(one, idea) for one, idea in pairs]))
     outcomes = []
@@ -179,7 +182,12 @@ def _parse_learnings(
             failed.append(StepOutcome(passage.ids[:1], "failed", reason=reason, step="entities"))
         listed = getattr(reply, "items", ()) if isinstance(reply, ModelError) else reply
         for key, learning in _usable(listed).items():
-            of_entity = EntityLearning(learning.entity, learning.learning, (passage.id,))
+            of_entity = EntityLearning(
+                learning.entity,
+                learning.learning,
+                (passage.id,),
+                tuple(premises_of(passage.resources).items()),
+            )
             learnings.append((key, of_entity))
     return learnings, failed
 
@@ -256,12 +264,11 @@ def _nearest_insights(
 ) -> list[Resource]:
     # it may be there, of an interrupted run
     own = entity_insight_id(context, learning.entity, learning.passages)
+    resources = [record for record in records if isinstance(record, Resource)]
     insights = {
         record.id: record
-        for record in records
-        if isinstance(record, Resource)
-        and record.id != own
-        and _is_known_insight(record, context.depth, at)
+        for record in fresh(context.store, resources)
+        if record.id != own and _is_known_insight(record, context.depth, at)
     }
     if len(insights) <= ENTITY_NEIGHBOURS:
         return sorted(insights.values(), key=lambda record: record.id)

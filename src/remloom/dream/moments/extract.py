@@ -19,14 +19,14 @@ from ...engine.arguments import Progress
 from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
-from ...model.premises import SUPERSEDED
+from ...model.premises import SUPERSEDED, premises_of
 from ...runs.write_plan import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Reads, Store
 from ...text.analysis import term_set
 from ..topics import Background, common_names, find_topics
 from ..vectors import matrix
-from .links import MADE_BY, RULES, connections, outgrown_moments, part_id, part_of
+from .links import MADE_BY, RULES, connections, current_moments, part_id, part_of, retired
 from .llm import describe_sessions
 from .sessions import ResourceSession, find_sessions, happened_at, time_of
 
@@ -144,7 +144,8 @@ def _write(store: Store, writer: Writer, moments: _SessionMoments) -> bool:
     """Write the moments of a session; returns whether all that they rest on is still there."""
     session = moments.session
     keep = {moments.whole.id, *(part.id for part in moments.parts)}
-    outgrown = outgrown_moments(store, session.resources, keep, by_model=False)
+    former = current_moments(store, session.resources, by_model=False)
+    outgrown = [retired(moment) for moment in former if moment.id not in keep]
     part = WritePart(
         [moments.whole.id, *(resource.id for resource in session.resources)],
         (*moments.new, *outgrown),
@@ -168,7 +169,8 @@ def _describe(
     stored = store.records.get("moments", id)
     refs = tuple(resource.id for resource in resources)
     if isinstance(stored, Moment):
-        if stored.resource_refs == refs and SUPERSEDED not in stored.metadata:
+        is_same = stored.resource_refs == refs and SUPERSEDED not in stored.metadata
+        if is_same and stored.premises in ({}, premises_of(resources)):
             return replace(stored, parent_moment=parent)
         name = stored.name
     topics = find_topics(resources, background)
@@ -247,6 +249,7 @@ def describe(
         summary=_summarize(resources, matrix(reads, ids)),
         resource_refs=ids,
         entity_refs=common_names(resources),
+        premises=premises_of(resources),
     )
 
 

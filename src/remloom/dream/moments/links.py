@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -38,21 +38,9 @@ def part_id(resources: Sequence[Resource]) -> str:
     return identity("part", resources[0].id)
 
 
-def outgrown_moments(
-    store: Store,
-    resources: Sequence[Resource],
-    keep: Collection[str],
-    *,
-    by_model: bool,
-) -> list[Moment]:
-    """Moments of some of these resources that are no longer made so, as the chat grew since.
-
-    They lose times and words, so that they leave the timeline; id, name and edges stay.
-
-    Args:
-        keep: ids of those that are made now.
-        by_model: those that a model made, else those by rules.
-    """
+def current_moments(store: Store, resources: Sequence[Resource], *, by_model: bool) -> list[Moment]:
+    """The moments of some of these resources that a model made, else those by rules; without those
+    that are retired."""
     if INCLUDES.name not in store.graph.edge_types():
         return []
     keys = list(dict.fromkeys(labels.key(resource.name) for resource in resources))
@@ -60,11 +48,10 @@ def outgrown_moments(
     records_by_key = store.records.lookup(list(dict.fromkeys(edge.src for edge in edges)), edges=0)
     ids = {resource.id for resource in resources}
     return [
-        _retire(record)
+        record
         for records in records_by_key.values()
         for record in records
         if isinstance(record, Moment)
-        and record.id not in keep
         and not ids.isdisjoint(record.resource_refs)
         and _is_current(record, by_model)
     ]
@@ -99,8 +86,9 @@ def _is_current(moment: Moment, by_model: bool) -> bool:
     return bool(maker != RULES) == by_model
 
 
-def _retire(moment: Moment) -> Moment:
-    """The moment with its summary moved into its metadata."""
+def retired(moment: Moment) -> Moment:
+    """A moment that is no longer made so, as the chat grew, or changed, since: it loses times and
+    words, so that it leaves the timeline; id, name and edges stay."""
     properties = {
         "starts_at": moment.starts_at.isoformat() if moment.starts_at else "",
         "ends_at": moment.ends_at.isoformat() if moment.ends_at else "",

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
 from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
-from ...kv import Entry
 from ...llm import LLM, Call, Quote
 from ...llm.prompts import hint
 from ...model import Moment, Person, Resource, Speaker
+from ...model.premises import premises_of, says
 from ...runs.failures import failed_item_key
+from ...runs.memos import holds, memo
 from ...runs.write_plan import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import ask_each, quote_resource
-from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
+from .links import MADE_BY, connections, current_moments, part_id, part_of, retired
 from .sessions import ResourceSession, time_of
 
 # namespace of the entries that say that a model described what happened in some resources
@@ -78,6 +78,10 @@ class _Piece(Struct, frozen=True):
     def resource_ids(self) -> tuple[str, ...]:
         return tuple(resource.id for resource in self.resources)
 
+    @property
+    def premises(self) -> dict[str, str]:
+        return premises_of(self.resources)
+
 
 def describe_sessions(
     store: Store,
@@ -94,7 +98,9 @@ def describe_sessions(
             for the next run.
     """
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
-    waiting = {one.id: one for one in pieces if store.kv.get(DESCRIBED, one.id) is None}
+    waiting = {
+        one.id: one for one in pieces if not holds(store.kv.get(DESCRIBED, one.id), one.premises)
+    }
     calls = {id: _call(piece) for id, piece in waiting.items()}
     rests_on = {id: piece.resource_ids for id, piece in waiting.items()}
     for id, reply in ask_each(store, writer, llm, calls, rests_on):
@@ -163,6 +169,7 @@ def _write(
     drafts: Sequence[MomentDraft],
 ) -> None:
     """Write the moments of a piece, and that it was described: it may be that nothing happened."""
+    former = current_moments(store, piece.resources, by_model=True)
     moments = []
     names: set[str] = set()
     for number, draft in enumerate(drafts):
@@ -170,13 +177,14 @@ def _write(
         # small models repeat themselves
         if key and key not in names:
             names.add(key)
-            moments.append(_moment(store, model, piece, number, draft))
+            moments.append(_moment(store, former, model, piece, number, draft))
     edges = [edge for moment in moments for edge in connections(moment, piece.resources)]
     edges += [part_of(moment, piece.within) for moment in moments]
-    data = msgspec.json.encode({"model": model, "moments": [moment.id for moment in moments]})
-    described = Entry(DESCRIBED, piece.id, data, piece.resource_ids)
-    keep = {moment.id for moment in moments}
-    outgrown = outgrown_moments(store, piece.resources, keep, by_model=True)
+    ids = [moment.id for moment in moments]
+    described = memo(
+        DESCRIBED, piece.id, piece.premises, piece.resource_ids, model=model, moments=ids
+    )
+    outgrown = [retired(moment) for moment in former if moment.id not in ids]
     part = WritePart(
         (*piece.resource_ids, piece.within.id),
         (*moments, *outgrown),
@@ -188,14 +196,22 @@ def _write(
     writer.write_each([part])
 
 
-def _moment(store: Store, model: str, piece: _Piece, number: int, draft: MomentDraft) -> Moment:
+def _moment(
+    store: Store,
+    former: Sequence[Moment],
+    model: str,
+    piece: _Piece,
+    number: int,
+    draft: MomentDraft,
+) -> Moment:
+    """A moment; under the id of one of before that says the same."""
     starts_at, ends_at = _times(piece, draft)
     described = [Person(name=person.name, role=person.role) for person in draft.present_persons]
     persons = _unique_persons([*people(piece.resources), *described])
     names = [*(person.name for person in persons), *_tags(draft.entities)]
-    return Moment(
+    moment = Moment(
         id=identity(piece.id, str(number)),
-        name=_name(store, piece, draft.name),
+        name=_name(store, piece, draft.name, {one.id for one in former}),
         type=_tag(draft.type) or "conversation",
         starts_at=starts_at,
         ends_at=ends_at,
@@ -209,14 +225,20 @@ def _moment(store: Store, model: str, piece: _Piece, number: int, draft: MomentD
         entity_refs=tuple(dict.fromkeys(names)),
         parent_moment=piece.within.id,
         metadata={MADE_BY: model},
+        premises=piece.premises,
     )
+    same = (one.id for one in former if says(one) == says(moment))
+    is_stored = store.records.get("moments", moment.id) is not None
+    own = identity(moment.id, *piece.premises.values()) if is_stored else moment.id
+    return replace(moment, id=next(same, own))
 
 
-def _name(store: Store, piece: _Piece, name: str) -> str:
+def _name(store: Store, piece: _Piece, name: str, former: Collection[str]) -> str:
     """The name, with its day where another moment has it already."""
     shown = label(name)
     key = labels.key(shown)
-    taken = any(isinstance(record, Moment) for record in store.records.lookup([key], edges=0)[key])
+    namesakes = store.records.lookup([key], edges=0)[key]
+    taken = any(isinstance(one, Moment) and one.id not in former for one in namesakes)
     day = piece.span[0].date().isoformat()
     return label(f"{shown}, {day}") if taken else shown
 

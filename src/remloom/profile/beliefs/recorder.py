@@ -38,6 +38,7 @@ class Recorder:
         entries: Sequence[Entry] = (),
         deleted: Sequence[EntryKey] = (),
         passages: Mapping[str, int | None] = {},
+        premises: Mapping[str, str] = {},
         refresh: bool = True,
     ) -> list[Evidence]:
         """Write evidence, and entries with it, in one transaction; returns what was new.
@@ -46,6 +47,7 @@ class Recorder:
             rests_on: ids of the records that it was made of, beside the passages.
             origins: what some of it was made of; written with what is new of it, placed nowhere.
             passages: that it is of, by id, with the time of the last change that was seen.
+            premises: of passages, as they were quoted; see `premises_of`.
             refresh: False leaves the folds to `refresh`: once after many writes costs by the
                 evidence on a belief, after each of them by its square.
 
@@ -56,7 +58,7 @@ class Recorder:
         masked = [mask_evidence(whole) for whole in evidence]
         shown = [one for one, _ in masked if not is_only_secret(one.value)]
         made_of = {one.id: one for one in origins}
-        new = self._write(tuple(rests_on), shown, made_of, entries, deleted, passages)
+        new = self._write(tuple(rests_on), shown, made_of, entries, deleted, passages, premises)
         # now that it is written: what is tried again is counted once
         secrets = sum(count for _, count in masked)
         self._writer.count(**({"secrets": secrets} if secrets else {}))
@@ -77,6 +79,7 @@ class Recorder:
         entries: Sequence[Entry],
         deleted: Sequence[EntryKey],
         passages: Mapping[str, int | None],
+        premises: Mapping[str, str],
     ) -> list[Evidence]:
         """Write what is new; what the user deletes at this moment is looked at again."""
         written = {(entry.namespace, entry.key) for entry in entries}
@@ -92,7 +95,7 @@ class Recorder:
             try:
                 self._writer.write(
                     (*rests_on, *passages),
-                    map(to_record, (*self._missing(new, origins), *new)),
+                    (to_record(one, premises) for one in (*self._missing(new, origins), *new)),
                     entries=[*map(self._place, new), *entries],
                     deleted=deleted,
                     expected_entries=versions,

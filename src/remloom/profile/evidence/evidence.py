@@ -12,7 +12,7 @@ when only the user may say it; never because something failed.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from itertools import islice
@@ -178,11 +178,13 @@ def derived(evidence: Evidence, slot: str, value: Value) -> Evidence:
     return replace(evidence, id=str(id), slot=slot, value=value, claim=evidence.id, run="")
 
 
-def to_record(evidence: Evidence) -> Resource:
-    """The record that keeps a piece of evidence; it has no text, so that no search finds it."""
+def to_record(evidence: Evidence, premises: Mapping[str, str] = {}) -> Resource:
+    """The record that keeps a piece of evidence; it has no text, so that no search finds it.
+    `premises` are those of passages; what was made of other evidence has none."""
     fields = msgspec.to_builtins(evidence)
     for name in ("id", "at", "run"):
         fields.pop(name, None)
+    parent = evidence.claim or evidence.passage
     return Resource(
         id=evidence.id,
         # not a word, so that no search for names finds it
@@ -190,7 +192,8 @@ def to_record(evidence: Evidence) -> Resource:
         category=CATEGORY,
         kind=KIND,
         trust="told" if evidence.authority in ("edit", "statement", "confirmed") else "derived",
-        parents=tuple(filter(None, (evidence.claim or evidence.passage,))),
+        parents=(parent,) if parent else (),
+        premises={parent: premises[parent]} if parent in premises else {},
         starts_at=evidence.at,
         metadata=fields,
     )

@@ -19,6 +19,7 @@ from ...engine.arguments import Progress
 from ...errors import BudgetError, ChangedError, GoneError, InvalidInputError
 from ...kv import Entry
 from ...model import ReadReport
+from ...model.premises import premises_of
 from ...runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
 from ...runs.run import Run
 from ...runs.writer import Writer
@@ -234,6 +235,7 @@ class Scanner:
                         *((UNHEARD, f"{begin}/{id}") for begin in marked for id in over),
                     ],
                     passages=there,
+                    premises=premises_of(passages[id].record for id in there),
                     refresh=False,
                 )
             except GoneError as error:
