@@ -85,7 +85,7 @@ def test_a_change_lowers_no_source_and_a_mistake_does(memory: Memory) -> None:
     say(memory, "I live in Berlin. I'm vegetarian.", 0)
     memory.profile.observe()
     sure = memory.profile.get("dietary_style").confidence  # type: ignore[union-attr]
-    moved = memory.profile.correct("location", "Lisbon", changed=True, note="moved")
+    moved = memory.profile.correct("location", "Lisbon", reason="changed", note="moved")
     assert (moved.value, [one.value for one in moved.history]) == ("Lisbon", ["Berlin"])
     after = memory.profile.get("dietary_style").confidence  # type: ignore[union-attr]
     assert after == pytest.approx(sure, abs=1e-4)
@@ -99,7 +99,7 @@ def test_a_change_lowers_no_source_and_a_mistake_does(memory: Memory) -> None:
 def test_an_item_of_a_list_that_has_changed_was_so_until_then(memory: Memory) -> None:
     say(memory, "I like jazz.", 0)
     memory.profile.set("hobbies", "chess")
-    memory.profile.correct("hobbies", "go", was="chess", changed=True)
+    memory.profile.correct("hobbies", "go", was="chess", reason="changed")
     hobbies = {str(one.value): one for one in memory.profile.show().beliefs if "hobb" in one.slot}
     assert hobbies["go"].holds
     assert not hobbies["chess"].holds
@@ -116,7 +116,7 @@ def test_what_never_was_so_is_told_to_no_agent_and_what_has_changed_is(
     (held,) = memory.profile.get("location").history  # type: ignore[union-attr]
     assert (held.value, held.was_wrong) == ("Lisbon", True)
 
-    memory.profile.correct("location", "Braga", changed=True)
+    memory.profile.correct("location", "Braga", reason="changed")
     assert 'before: "Porto"' in memory.profile.context(query).text
 
     memory.profile.reject("location", "Braga")
@@ -134,12 +134,12 @@ GIVEN = "Lisbon"
         ([lambda p: p.correct("location", "Porto"), lambda p: p.set("location", "Porto", hard=True)], False),
         ([lambda p: p.retire("location"), lambda p: p.reject("location", GIVEN)], False),
         # what was true stays so, whatever is confirmed on the same day
-        ([lambda p: p.correct("location", "Porto", changed=True), lambda p: p.correct("location", "Porto")], True),
+        ([lambda p: p.correct("location", "Porto", reason="changed"), lambda p: p.correct("location", "Porto")], True),
         # wrong once, and true later
         ([lambda p: p.correct("location", "Porto"), lambda p: p.set("location", GIVEN),
-          lambda p: p.correct("location", "Faro", changed=True)], True),
+          lambda p: p.correct("location", "Faro", reason="changed")], True),
         # behind what was wrong stands what was so before it
-        ([lambda p: p.correct("location", "Oslo", changed=True), lambda p: p.correct("location", "Porto")], True),
+        ([lambda p: p.correct("location", "Oslo", reason="changed"), lambda p: p.correct("location", "Porto")], True),
     ],
 )  # fmt: skip
 def test_each_time_that_a_value_held_was_right_or_wrong_by_itself(

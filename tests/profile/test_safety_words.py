@@ -78,7 +78,7 @@ ACTS: dict[str, Callable[[Memory, str, str, str], object]] = {
     "hide": lambda memory, slot, value, _: memory.profile.hide(slot, value),
     "correct": lambda memory, slot, value, other: memory.profile.correct(slot, other, was=value),
     "change": lambda memory, slot, value, other: memory.profile.correct(
-        slot, other, was=value, changed=True
+        slot, other, was=value, reason="changed"
     ),
 }
 

@@ -25,7 +25,7 @@ from .beliefs.belief_store import MARK, BeliefMark, BeliefStore
 from .beliefs.learning import constants_of, outcome_entries, relearn
 from .beliefs.profile import find, named
 from .beliefs.recorder import Recorder
-from .evidence.claim import Polarity, Signal, Value, check_scope
+from .evidence.claim import REASONS, Polarity, Reason, Signal, Value, check_scope
 from .evidence.evidence import Authority, Evidence, belief_key, is_only_secret, key_of_subject
 from .evidence.passages import resolve
 from .slots.registry import SlotRegistry, registry_of
@@ -96,6 +96,13 @@ class Editing:
         beliefs = self.beliefs().all(self.subject(subject), as_of=as_of)
         return find(beliefs, slot, value, check_scope(scope))
 
+    def held(self, slot: Slot, subject: str, scope: str) -> Belief | None:
+        """What holds in a slot that has one value at a time, in this scope."""
+        place = check_scope(scope)
+        beliefs = self.beliefs().all(self.subject(subject)) if slot.kind != "list" else []
+        found = (one for one in beliefs if (one.slot, one.scope) == (slot.id, place) and one.holds)
+        return next(found, None)
+
     def edit(
         self,
         kind: str,
@@ -108,14 +115,14 @@ class Editing:
         note: str = "",
         at: datetime | None = None,
     ) -> Evidence:
-        """Make the evidence of an edit of a kind of `_EDITS`, made now; `at` is when it was so.
+        """Make the evidence of an edit of a kind of `_EDITS`; `at` is when it was so, default when
+        it is recorded.
 
         Raises:
             InvalidInputError: the value is a secret, such as a password; or `at` is to come.
         """
-        person, checked_scope = self.subject(subject), check_scope(scope)
-        now = self.beliefs().now_in(person, slot, checked_scope, value)
-        so_at = _past(at, now)
+        now = datetime.now(UTC)
+        so_at = now if at is None else _past(at, now)
         check_text(note, "a note")
         shown = mask(value)[0] if isinstance(value, str) else value
         if is_only_secret(shown):
@@ -125,17 +132,17 @@ class Editing:
             )
         return Evidence(
             id=new_id(),
-            subject=person,
+            subject=self.subject(subject),
             slot=slot.id,
             key=slot.id,
             value=shown,
             **_EDITS[kind]._asdict(),
             source="edit",
             extractor="user",
-            scope=checked_scope,
+            scope=check_scope(scope),
             citation=f"{kind} by hand",
             at=so_at,
-            made_at=now if now != so_at else None,
+            made_at=now if at is not None else None,
             # confirming it three times on a day makes it no surer than once
             group=f"edit {so_at:%Y-%m-%d}",
             hard=hard,
@@ -153,21 +160,30 @@ class Editing:
         one is about. GoneError if what they quote was forgotten meanwhile."""
         last = edits[-1]
         known = self.beliefs().pieces_on(was.id) if was is not None else []
-        outcomes = []
-        if was is not None and right is not None:
-            outcomes = outcome_entries(was, known, right=right, at=last.made_at or last.at)
 
         def work(writer: Writer) -> None:
+            # timed within the run: another edit may just have been made
+            made = [self._timed(one) for one in edits]
+            outcomes = []
+            if was is not None and right is not None:
+                at = made[-1].made_at or made[-1].at
+                outcomes = outcome_entries(was, known, right=right, at=at)
             recorder = Recorder(self._store, self.beliefs(), writer)
-            recorder.record([one.id for one in known], edits, entries=outcomes)
+            recorder.record([one.id for one in known], made, entries=outcomes)
 
         self.run(work)
-        if outcomes:
+        if right is not None:
             self.relearn()
         found = self.slots().get_or_extra(last.slot)
         # what is set need not hold: an edit that was made hard outweighs it
         item = last.value if found.kind == "list" else None
         return self.find(found, item, last.subject, last.scope)
+
+    def _timed(self, edit: Evidence) -> Evidence:
+        """The edit as it is made now, after all that is there."""
+        slot = self.slots().get_or_extra(edit.slot)
+        now = self.beliefs().now_in(edit.subject, slot, edit.scope, edit.value)
+        return replace(edit, at=now) if edit.made_at is None else replace(edit, made_at=now)
 
     def relearn(self) -> None:
         relearn(self._store, self.beliefs())
@@ -231,9 +247,42 @@ class Editing:
             work(writer)
 
 
-def _past(at: datetime | None, now: datetime) -> datetime:
+def is_changed(reason: Reason, since: datetime | None) -> bool:
+    """Whether a value is said to have changed, not to have been wrong.
+
+    Raises:
+        InvalidInputError: there is no such reason, or `since` is given of what was wrong.
+    """
+    if reason not in REASONS:
+        raise InvalidInputError(
+            f"{str(reason)[:40]!r} is not why a value holds no longer",
+            remedy='give "changed" if it was so until then, "wrong" if it never was so',
+        )
+    if reason == "wrong" and since is not None:
+        raise InvalidInputError(
+            "what was wrong never was so: there is no time since when it is not",
+            remedy='leave `since` out, or give "changed" as the reason',
+        )
+    return reason == "changed"
+
+
+def check_began(belief: Belief, at: datetime | None) -> None:
+    """Check when a belief is said to have ended.
+
+    Raises:
+        InvalidInputError: the time has no time zone, or is before it began.
+    """
     if at is None:
-        return now
+        return
+    check_aware(at)
+    if at < belief.since:
+        raise InvalidInputError(
+            f"{belief.label} has been believed only since {belief.since.isoformat()}",
+            remedy="give a later time, or `reject` or `correct` what never was so",
+        )
+
+
+def _past(at: datetime, now: datetime) -> datetime:
     check_aware(at)
     if at > now:
         raise InvalidInputError(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .beliefs.reliability import Learned
     from .context.build import ProfileContext
     from .editing import Editing
-    from .evidence.claim import Value
+    from .evidence.claim import Reason, Value
     from .evidence.evidence import Evidence
     from .extract.normalise import NormaliseResult
     from .extract.pipeline import Pipeline
@@ -126,12 +126,10 @@ class Profiles:
         Raises:
             UnknownNameError: there is no such slot.
         """
-        from .beliefs.profile import changes
-
         found = self._editing.slot(slot)
         place = check_scope(scope)
         beliefs = self._editing.beliefs().all(self._editing.subject(subject))
-        return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, place))
+        return self._changes(one for one in beliefs if (one.slot, one.scope) == (found.id, place))
 
     # -- giving ------------------------------------------------------------------------------------
 
@@ -246,11 +244,9 @@ class Profiles:
         Raises:
             InvalidInputError: `since` has no time zone.
         """
-        from .beliefs.profile import changes
-
         if since is not None:
             check_aware(since)
-        return changes(self._editing.beliefs().all(self._editing.subject(subject)), since)
+        return self._changes(self._editing.beliefs().all(self._editing.subject(subject)), since)
 
     # -- editing -----------------------------------------------------------------------------------
 
@@ -262,21 +258,32 @@ class Profiles:
         subject: str = "",
         scope: str = "",
         hard: bool = False,
+        since: datetime | None = None,
         note: str = "",
     ) -> Belief:
         """Say what holds. Nothing that is read ends it; of a list this is one more item.
 
         Args:
             hard: only another edit ends it, and it does not fade.
-            note: why, for `why`.
+            since: when that began, and what held before ended; default now.
+            note: why, for `why` and `history`.
 
         Raises:
             UnknownNameError: there is no such slot; unknown things go under "extras.<name>".
-            InvalidInputError: the slot cannot have this value.
+            InvalidInputError: the slot cannot have this value; or `since` has no time zone, is in
+                the future, or before another value began.
         """
+        from .editing import check_began
+        from .evidence.evidence import value_key
+
         found = self._editing.slot(slot)
         canonical = self._editing.slots().canonical(found, value)
-        one = self._editing.edit("set", found, canonical, subject, scope, hard=hard, note=note)
+        held = self._editing.held(found, subject, scope) if since is not None else None
+        if held is not None and value_key(held.value) != value_key(canonical):
+            check_began(held, since)
+        one = self._editing.edit(
+            "set", found, canonical, subject, scope, hard=hard, note=note, at=since
+        )
         return self._editing.record([one])
 
     def confirm(
@@ -311,7 +318,8 @@ class Profiles:
         value: Value,
         *,
         was: Value | None = None,
-        changed: bool = False,
+        reason: Reason = "wrong",
+        since: datetime | None = None,
         subject: str = "",
         scope: str = "",
         note: str = "",
@@ -319,27 +327,32 @@ class Profiles:
         """Say what holds in place of what is believed.
 
         Args:
-            was: of a list, the item that is wrong.
-            changed: what is believed was right, and has changed now: it stays as what was so until
-                then, and what said it is trusted as before. Default it was wrong, so that what said
-                it is trusted less.
+            was: of a list, the item that holds no longer.
+            reason: "changed": it was so until `since`, stays as history, and what said it is
+                trusted as before. "wrong", the default: it never was so, and what said it is
+                trusted less.
+            since: with "changed", when it changed; default now.
 
         Raises:
             NotFoundError: nothing is believed there: `set` says what holds.
-            InvalidInputError: the slot cannot have this value.
+            InvalidInputError: the slot cannot have this value; there is no such reason; or `since`
+                has no time zone, is in the future, before it began, or of what was wrong.
         """
+        from .editing import check_began, is_changed
         from .evidence.evidence import value_key
 
         found = self._editing.slot(slot)
+        changed = is_changed(reason, since)
         wrong = self._editing.find(found, was, subject, scope)
+        check_began(wrong, since)
         canonical = self._editing.slots().canonical(found, value)
         right = value_key(wrong.value) == value_key(canonical)
         kind, ends = ("set", "retire") if changed else ("correct", "reject")
-        edits = [self._editing.edit(kind, found, canonical, subject, scope, note=note)]
+        edit = partial(self._editing.edit, subject=subject, scope=scope, note=note, at=since)
+        edits = [edit(kind, found, canonical)]
         if found.kind == "list" and not right:
             # another item does not end this one
-            ended = self._editing.edit(ends, found, wrong.value, subject, scope, note=note)
-            edits.insert(0, ended)
+            edits.insert(0, edit(ends, found, wrong.value))
         return self._editing.record(edits, was=wrong, right=None if changed else right)
 
     def retire(
@@ -359,16 +372,11 @@ class Profiles:
             InvalidInputError: `at` has no time zone, is in the future, or before it began.
         """
         from .beliefs.profile import named
+        from .editing import check_began
 
         found = self._editing.slot(slot)
         belief = self._editing.find(found, value, subject, scope)
-        if at is not None:
-            check_aware(at)
-        if at is not None and at < belief.since:
-            raise InvalidInputError(
-                f"{found.label} has been believed only since {belief.since.isoformat()}",
-                remedy="give a later time, or `reject` what never was so",
-            )
+        check_began(belief, at)
         ended = named(belief, found, value)
         one = self._editing.edit("retire", found, ended, subject, scope, note=note, at=at)
         return self._editing.record([one], was=belief)
@@ -750,6 +758,15 @@ class Profiles:
         return constants_of(self._store).learned()
 
     # -- parts -------------------------------------------------------------------------------------
+
+    def _changes(self, beliefs: Iterable[Belief], since: datetime | None = None) -> list[Change]:
+        from .beliefs.profile import changes
+        from .evidence.evidence import stored_evidence
+
+        found = changes(beliefs, since)
+        ends = stored_evidence(self._store, dict.fromkeys(one.because for one in found))
+        notes = {one.id: one.note for one in ends}
+        return [replace(one, note=notes.get(one.because, "")) for one in found]
 
     def _pipeline(self, model: bool | None, dry_run: bool, budget: Budget | None) -> Pipeline:
         from .extract.pipeline import Pipeline

@@ -17,7 +17,7 @@ from ..slots.slot import Hub, Slot
 from .filter import Level, Posterior, level, strength
 from .reliability import Constants
 
-FOLDING = 2  # of how a fold is made: what was kept of another is made again
+FOLDING = 3  # of how a fold is made: what was kept of another is made again
 # current: holds now; disputed: something of less weight speaks against it; stale: it was sure, and
 # has faded with time alone; retired: it has ended, and nothing took its place
 State: TypeAlias = Literal["current", "disputed", "stale", "retired"]
@@ -122,6 +122,7 @@ class Belief(Struct, frozen=True, kw_only=True):
         since, until: when it began to be believed, and when it ended.
         because, ended_by: the id of the evidence that ended it, and its citation.
         was_wrong: the user set right by hand that it never was so.
+        retracted_at: as of a time, when it was said later that it never was so; else None.
         checked_at: when something last spoke for it.
         history: the values before, the oldest first.
         citation: of what last spoke for it.
@@ -148,6 +149,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     because: str = ""
     ended_by: str = ""
     was_wrong: bool = False
+    retracted_at: datetime | None = None
     checked_at: datetime
     history: tuple[Held, ...] = ()
     citation: str = ""
@@ -195,6 +197,33 @@ def fold(
     for piece in independent:
         folding.take(piece)
     return folding.result(own[0].scope, len(own) + len(wider), independent[-1])
+
+
+def retracted_at(
+    slot: Slot,
+    pieces: Sequence[Piece],
+    constants: Constants,
+    *,
+    covering: Sequence[Piece] = (),
+    as_of: datetime,
+) -> datetime | None:
+    """When it was said, after a time, that what was believed at that time never was so."""
+    own = (*pieces, *covering)
+    later = sorted(one.known_at for one in own if one.sets_right and one.known_at > as_of)
+    if not later:
+        return None
+    then = fold(slot, pieces, constants, covering=covering, as_of=as_of)
+    believed = then.current if then is not None else None
+    for at in later:
+        folded = fold(slot, pieces, constants, covering=covering, as_of=at)
+        if believed is not None and folded is not None and _was_wrong(believed, folded):
+            return at
+    return None
+
+
+def _was_wrong(believed: Held, folded: Fold) -> bool:
+    key = value_key(believed.value)
+    return any(one.was_wrong and value_key(one.value) == key for one in folded.held)
 
 
 def view(
@@ -300,8 +329,8 @@ def _weight(piece: Piece, constants: Constants) -> tuple[int, float]:
     return _rank(piece), _reliability(piece, constants)
 
 
-def _moment(piece: Piece) -> tuple[datetime, tuple[int, int], str]:
-    return piece.at, piece.order, piece.id
+def _moment(piece: Piece) -> tuple[datetime, tuple[int, int], datetime, str]:
+    return piece.at, piece.order, piece.known_at, piece.id
 
 
 def _rank(piece: Piece) -> int:
@@ -334,8 +363,13 @@ class _Folding:
         self._disputed_by: int | None = None  # the rank of what speaks against it
         self._hard = False
         self._rivals: dict[str, Piece] = {}  # what said them, by value; see `Belief.rivals`
+        self._edited: Piece | None = None  # the last edit for a value
 
     def take(self, piece: Piece) -> None:
+        if self._was_known(piece):
+            return
+        if piece.authority == "edit" and not piece.ends:
+            self._edited = piece
         if piece.authority == "edit":
             # what the user sets by hand says that all before is over, not that it was wrong
             self._posterior = self._prior()
@@ -345,6 +379,14 @@ class _Folding:
             self._contradict(piece, current)
         else:
             self._support_value(piece, current)
+
+    def _was_known(self, piece: Piece) -> bool:
+        """Whether the user, saying by hand since when another value holds, knew of this already."""
+        edit = self._edited
+        if edit is None or edit.made_at is None or piece.authority == "edit":
+            return False
+        says_the_same = not piece.ends and value_key(piece.value) == value_key(edit.value)
+        return piece.known_at <= edit.known_at and not says_the_same
 
     def result(self, scope: str, pieces: int, last: Piece) -> Fold:
         support = self._support or last
@@ -422,7 +464,7 @@ class _Folding:
         before = self._support
         self._end(current, piece)
         self._begin(piece)
-        together = before is not None and _moment(before)[:2] == _moment(piece)[:2]
+        together = before is not None and _moment(before)[:3] == _moment(piece)[:3]
         if together and is_said(piece):
             # nothing tells which of the two was said last
             self._disputed_by = _rank(piece)

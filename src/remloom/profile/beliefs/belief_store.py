@@ -40,7 +40,7 @@ from ..evidence.evidence import (
 )
 from ..slots.registry import SlotRegistry
 from ..slots.slot import EXTRAS, Slot
-from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, view
+from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, retracted_at, view
 from .profile import Profile
 from .reliability import Constants
 
@@ -114,8 +114,7 @@ class BeliefStore:
         """The beliefs about a person, those that have ended too, by slot and scope: now, or as
         of a time, computed again from all evidence."""
         if as_of is not None:
-            marks = self.marks(subject)
-            return self._viewed(subject, self._folds_at(subject, as_of), marks, as_of)
+            return self._believed_at(subject, as_of)
         read = self._read(subject)
         before = _last_read.setdefault(self._store, {}).get(subject)
         if before is not None and read.is_as(before):
@@ -324,14 +323,27 @@ class BeliefStore:
             kept = self._mend(f"{key_of_subject(subject)}/")
         return {key: one.fold for key, one in kept.items() if one.fold is not None}
 
-    def _folds_at(self, subject: str, as_of: datetime) -> dict[str, Fold]:
+    def _believed_at(self, subject: str, as_of: datetime) -> list[Belief]:
         everything = self._all_pieces(self._store, f"{key_of_subject(subject)}/")
+        look_up = _of(everything)
         folds = {}
         for key, pieces in everything.items():
-            folded = self._fold(key, pieces, _of(everything), as_of)
+            folded = self._fold(key, pieces, look_up, as_of)
             if folded is not None:
                 folds[key] = folded
-        return folds
+        beliefs = self._viewed(subject, folds, self.marks(subject), as_of)
+        return [
+            replace(belief, retracted_at=self._retracted_at(belief, everything, as_of))
+            for belief in beliefs
+        ]
+
+    def _retracted_at(
+        self, belief: Belief, everything: Mapping[str, list[Piece]], as_of: datetime
+    ) -> datetime | None:
+        pieces = everything[belief.id]
+        slot = self.slots.get_or_extra(belief.slot)
+        covering = self._covering(belief.id, pieces, _of(everything))
+        return retracted_at(slot, pieces, self._constants, covering=covering, as_of=as_of)
 
     def _decoded(self, entries: Iterable[Entry]) -> dict[str, _Kept]:
         """The folds that are kept, without those of other constants or slots."""

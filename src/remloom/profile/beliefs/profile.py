@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import NotFoundError
-from ..evidence.claim import Value, check_scope
+from ..evidence.claim import Reason, Value, check_scope
 from ..evidence.evidence import Evidence, value_key
 from ..slots.slot import Slot
 from ..slots.values import canonical
@@ -121,7 +121,10 @@ class Change(Struct, frozen=True, kw_only=True):
         before, after: the values; None: there was none.
         at: when it was said.
         because: the id of the evidence that ended the value before, if there was one.
+        reason: why the value before holds no longer: it has changed, or was wrong; None: there was
+            none.
         was_wrong: the user set right by hand that the value before, or the one after, never was so.
+        note: what the user wrote of it by hand.
         citation: of what spoke last for the value after, or ended the one before.
     """
 
@@ -132,7 +135,9 @@ class Change(Struct, frozen=True, kw_only=True):
     after: Value | None = None
     at: datetime
     because: str = ""
+    reason: Reason | None = None
     was_wrong: bool = False
+    note: str = ""
     citation: str = ""
 
 
@@ -257,6 +262,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
             after=one.value,
             at=one.since,
             because=replaced.because if replaced else "",
+            reason=_reason(replaced) if replaced else None,
             was_wrong=one.was_wrong or (replaced is not None and replaced.was_wrong),
             citation=belief.citation if one is last else said_by,
         )
@@ -265,6 +271,11 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
                 before=one.value,
                 at=one.until,
                 because=one.because,
+                reason=_reason(one),
                 was_wrong=one.was_wrong,
                 citation=one.ended_by,
             )
+
+
+def _reason(ended: Held) -> Reason:
+    return "wrong" if ended.was_wrong else "changed"

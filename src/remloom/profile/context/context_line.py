@@ -61,7 +61,8 @@ def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> C
     if belief.slot.startswith(OWN_WORDS):
         # the words tell what they are of
         text = shown_value(belief.label, belief.value)
-        return _line(belief, part, text, f"said {_day(belief.checked_at)}", _doubt(belief))
+        said = f"said {_day(belief.checked_at)}"
+        return _line(belief, part, text, said, _doubt(belief), _retracted(belief))
     return _line(
         belief,
         part,
@@ -69,6 +70,7 @@ def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> C
         f"since {_day(belief.since)}",
         certainty(belief),
         doubt_of_safety(belief) if could_hurt else _doubt(belief),
+        _retracted(belief),
         _before(belief),
     )
 
@@ -207,6 +209,11 @@ def _doubt(belief: Belief) -> str:
     if belief.state == "disputed":
         return "disputed"
     return f"last heard {_day(belief.checked_at)}" if belief.state == "stale" else ""
+
+
+def _retracted(belief: Belief) -> str:
+    at = belief.retracted_at
+    return f"retracted {_day(at)}: never so" if at is not None else ""
 
 
 def _before(belief: Belief) -> str:

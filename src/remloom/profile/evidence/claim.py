@@ -22,6 +22,9 @@ StatedSignal: TypeAlias = Literal[
     "context_signal",
 ]
 Signal: TypeAlias = Literal[StatedSignal, "system_observation"]
+# why a value holds no longer: it was so until then, or never was
+Reason: TypeAlias = Literal["changed", "wrong"]
+REASONS: tuple[Reason, ...] = ("changed", "wrong")
 
 
 _KINDS = ("domain", "project", "session")

@@ -245,6 +245,7 @@ TABLE: dict[str, dict[str, Command]] = {
         "profile learned": Command("profile.learned"),
         "profile set SLOT VALUE": Command(
             "profile.set",
+            options={"since": Option(help="When that began. [default: now]")},
             finish=_EDITED,
             creates=True,
             notes="What no slot is for goes under extras.NAME. Makes the tenant if need be.",
@@ -252,7 +253,9 @@ TABLE: dict[str, dict[str, Command]] = {
         "profile confirm SLOT [VALUE]": _edit("profile.confirm"),
         "profile reject SLOT [VALUE]": _edit("profile.reject"),
         "profile correct SLOT VALUE": _edit(
-            "profile.correct", changed=Option(help="It was right, and has changed now.")
+            "profile.correct",
+            reason=Option(help="It has changed, or never was so."),
+            since=Option(help="When it changed. [default: now]"),
         ),
         "profile retire SLOT [VALUE]": _edit(
             "profile.retire", at=Option(help="When it ended. [default: now]")

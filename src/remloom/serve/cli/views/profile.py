@@ -44,6 +44,8 @@ LEAST = 12  # cells of a source
 TIMELINE = 48  # cells of a timeline
 SHOWN = 20  # pieces of a dry run; --json has them all
 
+# why a value holds no longer
+_REASONS = {None: "", "changed": "has changed", "wrong": "was wrong"}
 _SIGNS = {"for": ("+", "green"), "against": ("-", "red"), "retire": ("x", "yellow")}
 # counts of a run as people say them, of one and of many
 _COUNTS = {
@@ -122,10 +124,12 @@ def draw_changes(changes: Sequence[Change]) -> RenderableType:
     for change in changes:
         label = f"{change.label} ({change.scope})" if change.scope else change.label
         before = _value(change.before) if change.before is not None else ""
-        ended = "(was wrong)" if change.was_wrong else "(ended)"
-        after = _value(change.after) if change.after is not None else ended
-        rows.append((_day(change.at), label, before, after, short_source(change.citation)))
-    return draw_table(("since", "what", "before", "after", "source"), rows)
+        after = _value(change.after) if change.after is not None else "(ended)"
+        why = _REASONS[change.reason]
+        if change.note:
+            why += f": “{change.note}”"
+        rows.append((_day(change.at), label, before, after, why, short_source(change.citation)))
+    return draw_table(("since", "what", "before", "after", "why", "source"), rows)
 
 
 def draw_context(context: ProfileContext) -> RenderableType:
@@ -302,6 +306,7 @@ def _confidence(confidence: float) -> Text:
 def _states(belief: Belief) -> list[str]:
     marks = {
         "was wrong": belief.was_wrong,
+        f"retracted {_day(belief.retracted_at or belief.since)}": belief.retracted_at is not None,
         "hard": belief.hard,
         "pinned": belief.pinned,
         "hidden": belief.hidden,
