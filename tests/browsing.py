@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from waiting import PATIENCE, until
 
 __all__ = ["Looking", "Server", "looking_at", "running_server"]
@@ -98,3 +100,18 @@ def complain(looking: Looking, message: Any) -> None:
     # a refused request is told by the page itself
     if message.type == "error" and "the server responded with a status" not in message.text:
         looking.complaints.append(message.text)
+
+
+def call(looking: Looking, method: str, path: str, **values: Any) -> Any:
+    """Call the server without its pages, with the key that may do everything."""
+    bearer = {"Authorization": f"Bearer {looking.server.key}"}
+    answer = httpx.request(method, f"{looking.server.url}/v1/{path}", headers=bearer, **values)
+    return answer.raise_for_status().json()
+
+
+def violations(page: Any) -> list[str]:
+    """What of a page not everybody can use."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]

@@ -51,7 +51,7 @@ from remloom.profile.beliefs.profile import Change, Explanation, Profile
 from remloom.profile.beliefs.promotion import Candidate
 from remloom.profile.beliefs.reliability import Learned
 from remloom.profile.context.build import ProfileContext
-from remloom.profile.evidence.claim import Value
+from remloom.profile.evidence.claim import Reason, Value
 from remloom.profile.evidence.evidence import Evidence
 from remloom.profile.extract.normalise import NormaliseResult
 from remloom.profile.extract.scan import ScanResult
@@ -247,6 +247,7 @@ class AsyncProfiles(Noun):
         subject: str = "",
         scope: str = "",
         hard: bool = False,
+        since: datetime | None = None,
         note: str = "",
     ) -> Belief:
         """Say what holds. Nothing that is read ends it; of a list this is one more item."""
@@ -273,7 +274,8 @@ class AsyncProfiles(Noun):
         value: Value,
         *,
         was: Value | None = None,
-        changed: bool = False,
+        reason: Reason = "wrong",
+        since: datetime | None = None,
         subject: str = "",
         scope: str = "",
         note: str = "",

@@ -29,6 +29,12 @@ def _remake_affinities(reads: Reads, removed: RemovedRecords) -> Remade:
     return remake_affinities(reads, removed)
 
 
+def _withdraw_ends(reads: Reads, removed: RemovedRecords) -> Remade:
+    from ..profile.beliefs.belief_store import ends_of_nothing
+
+    return Remade(gone=tuple(ends_of_nothing(reads, removed)))
+
+
 def _preferences(engine: Engine) -> Preferences:
     from ..profile.injection import Injection
 
@@ -38,6 +44,6 @@ def _preferences(engine: Engine) -> Preferences:
 FEATURES = Hooks(
     on_rewritten=(_withdraw_evidence,),
     on_changed=(_remake_dreams,),
-    on_forgotten=(_remake_dreams, _remake_affinities),
+    on_forgotten=(_remake_dreams, _remake_affinities, _withdraw_ends),
     preferences=_preferences,
 )

@@ -26,19 +26,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...kv import Entries, Entry, KeyRange
+from ...model import Record, Resource
 from ...store.batch import Batch
 from ...store.contract import Reads, Store
 from ..evidence.claim import Value
 from ..evidence.evidence import (
     EVIDENCE,
+    KIND,
     Evidence,
     belief_key,
+    from_record,
     key_of_subject,
     key_prefix,
     stored_evidence,
+    stored_resources,
     value_key,
 )
-from ..slots.registry import SlotRegistry
+from ..slots.registry import SlotRegistry, registry_of
 from ..slots.slot import EXTRAS, Slot
 from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, retracted_at, view
 from .profile import Profile
@@ -228,9 +232,7 @@ class BeliefStore:
 
     def key_of(self, evidence: Evidence) -> str:
         """The key of the belief that evidence bears on."""
-        slot = self.slots.get_or_extra(evidence.slot)
-        item = evidence.value if slot.kind == "list" else None
-        return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
+        return _key_of(self.slots, evidence)
 
     def key_of_value(self, evidence: Evidence) -> str:
         """The key of what the user decided about this value alone; of a list it is the belief's."""
@@ -422,8 +424,7 @@ class BeliefStore:
         return slot if slot is not None and slot.kind == "list" else None
 
     def _pieces(self, reads: Reads, belief: str) -> list[Piece]:
-        entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))
-        return [_PIECE.decode(entry.value) for entry in entries]
+        return _pieces_on(reads, belief)
 
     def _all_pieces(self, reads: Reads, prefix: str) -> dict[str, list[Piece]]:
         pieces: defaultdict[str, list[Piece]] = defaultdict(list)
@@ -431,6 +432,37 @@ class BeliefStore:
             belief, _, _ = entry.key.rpartition("/")
             pieces[belief].append(_PIECE.decode(entry.value))
         return pieces
+
+
+def ends_of_nothing(reads: Reads, removed: Mapping[str, Record]) -> list[Resource]:
+    """The records of edits that ended a value by hand, and quote it, where all that said it goes
+    with these records."""
+    forgotten = [
+        from_record(one)
+        for one in removed.values()
+        if isinstance(one, Resource) and one.kind == KIND
+    ]
+    if not forgotten:
+        return []
+    slots = registry_of(reads)
+    ids = []
+    for key in {_key_of(slots, one) for one in forgotten if one.slot}:
+        pieces = [one for one in _pieces_on(reads, key) if one.id not in removed]
+        said = {value_key(one.value) for one in pieces if not one.ends}
+        quotes = (one for one in pieces if one.ends and one.authority == "edit")
+        ids += [one.id for one in quotes if one.value != "" and value_key(one.value) not in said]
+    return stored_resources(reads, ids)
+
+
+def _key_of(slots: SlotRegistry, evidence: Evidence) -> str:
+    slot = slots.get_or_extra(evidence.slot)
+    item = evidence.value if slot.kind == "list" else None
+    return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
+
+
+def _pieces_on(reads: Reads, belief: str) -> list[Piece]:
+    entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))
+    return [_PIECE.decode(entry.value) for entry in entries]
 
 
 def _decoded(entry: Entry) -> _Kept | None:

@@ -1,32 +1,38 @@
-// The dialog that corrects a belief, or says something new.
+// The dialog that says that a belief has changed, or was wrong; or says something new.
 
 import { post } from "../lib/api.js";
 import { Dialog, Failure, Field } from "../lib/parts.js";
-import { html, plain, title, useAction, useState } from "../lib/view.js";
+import { dateText, html, plain, title, useAction, useState } from "../lib/view.js";
 import { wordsOf } from "./profile-slots.js";
 
-export function Edit({ belief, subject, slots, close, done }) {
+const HEADINGS = { changed: "Has changed", wrong: "Was wrong" };
+
+// `reason`: "changed" or "wrong", of a belief
+export function Edit({ belief, reason, subject, slots, close, done }) {
   const [slot, setSlot] = useState(belief?.slot || "");
-  const [value, setValue] = useState(belief ? String(belief.value) : "");
+  const [value, setValue] = useState("");
+  const [day, setDay] = useState("");
   const [note, setNote] = useState("");
-  const [changed, setChanged] = useState("");
   const [wanted, setWanted] = useState("");
   const spec = slots.get(slot);
+  const label = belief?.label || spec?.label || slot;
   const save = useAction(async () => {
-    const values = { slot, value: typed(value, spec?.kind), subject, note };
-    if (belief) await post("/v1/profile/correct", { ...values, was: belief.value, scope: belief.scope, changed: changed === "yes" });
-    else await post("/v1/profile/set", values);
-    done(`${belief ? (changed === "yes" ? "Changed" : "Corrected") : "Noted"}: ${spec?.label || slot}: ${value}`);
+    const which = { slot, subject, note, scope: belief?.scope || "" };
+    const values = { ...which, value: typed(value, spec?.kind) };
+    const since = day ? startOf(day, belief) : null;
+    if (!belief) done(`Noted: ${label}: ${value}`, await post("/v1/profile/set", { ...values, since }));
+    else if (value) done(`${reason === "changed" ? "Changed" : "Corrected"}: ${label}: ${value}`, await post("/v1/profile/correct", { ...values, was: belief.value, reason, since }));
+    else if (reason === "changed") done(`No longer so: ${label}: ${wordsOf(slots, slot, belief.value)}`, await post("/v1/profile/retire", { ...which, value: belief.value, at: since }));
+    else done(`Never was so: ${label}: ${wordsOf(slots, slot, belief.value)}`, await post("/v1/profile/reject", { ...which, value: belief.value }));
   });
   const submit = (event) => {
     event.preventDefault();
     save.run();
   };
-  return html`<${Dialog} heading=${belief ? `Correct: ${plain(belief.label)}` : "Say something"} close=${close}>
+  return html`<${Dialog} heading=${belief ? `${HEADINGS[reason]}: ${plain(belief.label)}` : "Say something"} close=${close}>
     <form class="stack" onSubmit=${submit}>
-      ${belief && html`<fieldset class="stack tight"><legend class="label">${wordsOf(slots, slot, belief.value)}</legend>
-        ${[["", "was wrong"], ["yes", "was right, and has changed"]].map(([name, text]) => html`<label class="check">
-          <input type="radio" name="changed" checked=${changed === name} onChange=${() => setChanged(name)} />${text}</label>`)}</fieldset>`}
+      ${belief && html`<p><strong>${wordsOf(slots, slot, belief.value)}</strong> ${reason === "changed"
+        ? `was so since ${dateText(belief.since)}, and stays in the history.` : "never was so. What said it is trusted less."}</p>`}
       ${!belief && html`<${Field} label="Search">${(given) => html`<input ...${given} type="search" value=${wanted} placeholder="food, language, meetings"
         onInput=${(event) => setWanted(event.target.value)} />`}</${Field}>`}
       ${!belief && html`<${Field} label="What it is about">${(given) => html`<select ...${given} required value=${slot} onChange=${(event) => setSlot(event.target.value)}>
@@ -34,7 +40,8 @@ export function Edit({ belief, subject, slots, close, done }) {
         ${Object.entries(Object.groupBy([...slots.values()].filter((one) => one.id === slot || isAbout(one, wanted)), groupOf)).map(([group, ones]) => html`<optgroup label=${title(group)}>
           ${ones.map((one) => html`<option value=${one.id} selected=${one.id === slot}>${plain(one.label)}</option>`)}</optgroup>`)}
       </select>`}</${Field}>`}
-      <${Field} label="Value" hint=${spec?.question ? plain(spec.question) : undefined}>${(given) => html`<${Value} given=${given} spec=${spec} value=${value} change=${setValue} />`}</${Field}>
+      <${Field} label=${belief ? "What is so instead" : "Value"} hint=${belief ? "Nothing, if nothing is." : spec?.question ? plain(spec.question) : undefined}>${(given) => html`<${Value} given=${{ ...given, required: !belief }} spec=${spec} value=${value} change=${setValue} />`}</${Field}>
+      ${reason !== "wrong" && html`<${Field} label="Since when" hint="Now, if you leave it out.">${(given) => html`<input ...${given} type="date" min=${belief?.since.slice(0, 10)} max=${today()} value=${day} onInput=${(event) => setDay(event.target.value)} />`}</${Field}>`}
       <${Field} label="Note, for yourself">${(given) => html`<input ...${given} value=${note} onInput=${(event) => setNote(event.target.value)} />`}</${Field}>
       ${save.error && html`<${Failure} error=${save.error} />`}
       <div class="row"><button class="primary" disabled=${save.busy}>Save</button><button type="button" onClick=${close}>Cancel</button></div>
@@ -53,16 +60,25 @@ function isAbout(slot, wanted) {
 function Value({ given, spec, value, change }) {
   const changed = (event) => change(event.target.value);
   if (spec?.kind === "flag") {
-    return html`<select ...${given} required value=${value} onChange=${changed}>
+    return html`<select ...${given} value=${value} onChange=${changed}>
       <option value="">Choose</option><option value="true">yes</option><option value="false">no</option></select>`;
   }
   if (spec?.values?.length && !spec.open) {
-    return html`<select ...${given} required value=${value} onChange=${changed}>
+    return html`<select ...${given} value=${value} onChange=${changed}>
       <option value="">Choose</option>${spec.values.map((one) => html`<option value=${String(one)} selected=${String(one) === value}>${plain(String(one).replaceAll("_", " "))}</option>`)}</select>`;
   }
   const list = spec?.values?.length ? `${given.id}-values` : undefined;
-  return html`<input ...${given} required list=${list} value=${value} onInput=${changed} />
+  return html`<input ...${given} list=${list} value=${value} onInput=${changed} />
     ${list && html`<datalist id=${list}>${spec.values.map((one) => html`<option value=${String(one)}></option>`)}</datalist>`}`;
+}
+
+const today = () => new Date().toISOString().slice(0, 10);
+
+// when a day began: today is now, and the day on which a belief began is when it did
+function startOf(day, belief) {
+  if (day === today()) return null;
+  const start = `${day}T00:00:00Z`;
+  return belief && new Date(start) < new Date(belief.since) && belief.since.startsWith(day) ? belief.since : start;
 }
 
 function typed(value, kind) {

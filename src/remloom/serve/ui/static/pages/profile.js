@@ -1,6 +1,6 @@
 // Profile: what is believed of a person, hub by hub, each belief with the words that say it.
 
-import { get, post } from "../lib/api.js";
+import { get, post, segment } from "../lib/api.js";
 import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When, of } from "../lib/parts.js";
 import { Edit } from "./profile-edit.js";
 import { Learn, Unheard } from "./profile-learn.js";
@@ -37,32 +37,42 @@ export default function Profile({ values, session }) {
 // -- beliefs ---------------------------------------------------------------------------------------
 
 function Beliefs({ subject, session, slots }) {
-  const state = useLoad(() => get("/v1/profile", { subject }), [subject]);
+  const [day, setDay] = useState(""); // whose end is meant; none: now
+  const state = useLoad(() => get("/v1/profile", { subject, ...(day && { as_of: `${day}T23:59:59Z` }) }), [subject, day]);
   const [said, setSaid] = useState("");
+  const [last, setLast] = useState(null); // what was edited last, to be undone
   const [adding, setAdding] = useState(false);
   const [wanted, setWanted] = useState("");
-  const changed = (text) => {
+  const changed = (text, edited) => {
     setSaid(text);
+    setLast(edited || null);
     state.again();
   };
+  const undo = useAction(async () => {
+    await post(`/v1/runs/${segment(await runOf(last))}/rollback`);
+    changed(`Undone: ${said}`);
+  });
+  const editor = day ? { ...session, scopes: [] } : session;
   const exported = useAction(async () => save(`profile-${subject || "me"}.json`, await get("/v1/profile/export", { subject })));
   return html`<${Loaded} state=${state}>${({ beliefs, waiting, unheard }) => { const shown = beliefs.filter((belief) => has(belief, valuesOf(slots, belief), wanted)); return html`<div class="stack">
     <div class="row apart">
-      <p class="muted small" role="status">${said || `${wanted ? `${count(shown.length)} of ` : ""}${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
+      <div class="row"><p class="muted small" role="status">${said || `${wanted ? `${count(shown.length)} of ` : ""}${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
+        ${last && session.scopes.includes("dream") && html`<button class="small" disabled=${undo.busy} onClick=${() => undo.run()}>Undo</button>`}</div>
       <div class="row"><button class="small" disabled=${exported.busy} onClick=${() => exported.run()}>Export</button>
-        ${session.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}</div>
+        ${editor.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}</div>
     </div>
-    ${exported.error && html`<${Failure} error=${exported.error} />`}
+    ${[exported, undo].map(({ error }) => error && html`<${Failure} error=${error} />`)}
     <${Unheard} of=${unheard} />
-    ${beliefs.length > 1 && html`<${Field} label="Only beliefs with">${(given) => html`<input ...${given} data-search type="search" value=${wanted}
+    <div class="row ends">${beliefs.length > 1 && html`<${Field} label="Only beliefs with" grow>${(given) => html`<input ...${given} data-search type="search" value=${wanted}
       placeholder="A name or a value" onInput=${(event) => setWanted(event.target.value)} />`}</${Field}>`}
+      <${Field} label="As believed on">${(given) => html`<input ...${given} type="date" value=${day} onInput=${(event) => setDay(event.target.value)} />`}</${Field}></div>
     ${beliefs.length > 0 && shown.length === 0 && html`<${Empty} heading="No belief has that">Write less of it, or another word.</${Empty}>`}
     ${beliefs.length === 0 && html`<${Empty} heading="Nothing is believed yet">Chats and notes are looked at for what they say of people; or say something yourself.</${Empty}>`}
     ${Object.entries(Object.groupBy(shown, (belief) => belief.hub)).map(([hub, ones]) => html`<section class="card" key=${hub}>
       <h2>${of(subject && subject !== "me" ? OTHERS : HUBS, hub) || title(hub)}</h2>
-      <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${session} slots=${slots} changed=${changed} />`)}</div>
+      <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${editor} slots=${slots} changed=${changed} />`)}</div>
     </section>`)}
-    ${adding && html`<${Edit} subject=${subject} slots=${slots} close=${() => setAdding(false)} done=${(text) => { setAdding(false); changed(text); }} />`}
+    ${adding && html`<${Edit} subject=${subject} slots=${slots} close=${() => setAdding(false)} done=${(...edited) => { setAdding(false); changed(...edited); }} />`}
   </div>`; }}</${Loaded}>`;
 }
 
@@ -75,6 +85,13 @@ function has(belief, value, wanted) {
 // its value, and those of which nobody has said that they do not hold
 const valuesOf = (slots, belief) => [belief, ...belief.rivals].map((one) => wordsOf(slots, belief.slot, one.value)).join(" or ");
 
+// the run of the last edit of a belief
+async function runOf(belief) {
+  const { evidence } = await post("/v1/profile/why", whichOf(belief));
+  const madeAt = (one) => one.made_at || one.at;
+  return evidence.filter((one) => one.source === "edit").reduce((last, one) => (madeAt(one) >= madeAt(last) ? one : last)).run;
+}
+
 const whichOf = ({ slot, value, subject, scope }) => ({ slot, value, subject: subject === "me" ? "" : subject, scope });
 
 function Belief({ belief, session, slots, changed }) {
@@ -82,15 +99,15 @@ function Belief({ belief, session, slots, changed }) {
   const [doing, setDoing] = useState("");
   const which = whichOf(belief);
   const act = useAction(async (path, values, said) => {
-    await post(`/v1/profile/${path}`, { ...which, ...values });
-    changed(said);
+    const edited = await post(`/v1/profile/${path}`, { ...which, ...values });
+    changed(said, path === "confirm" ? edited : null); // marks are undone by their own buttons
   });
   const nameOf = (value) => `${belief.label}: ${wordsOf(slots, belief.slot, value)}`;
   const name = nameOf(belief.value);
   const may = (scope) => session.scopes.includes(scope);
-  const ended = (said) => {
+  const ended = (...edited) => {
     setDoing("");
-    changed(said);
+    changed(...edited);
   };
   return html`<article class="belief">
     <div class="belief-head">
@@ -106,16 +123,15 @@ function Belief({ belief, session, slots, changed }) {
         ${may("write") && html`
           <button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", {}, `Confirmed: ${name}`)}>Confirm${belief.rivals.length > 0 && ` ${wordsOf(slots, belief.slot, belief.value)}`}</button>
           ${belief.rivals.map(({ value }) => html`<button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", { value }, `Confirmed: ${nameOf(value)}`)}>Confirm ${wordsOf(slots, belief.slot, value)}</button>`)}
-          <button class="small" onClick=${() => setDoing("edit")}>Edit</button>
-          <button class="small" disabled=${act.busy} onClick=${() => act.run("retire", {}, `No longer so: ${name}`)}>No longer so</button>
-          <button class="small" disabled=${act.busy} onClick=${() => act.run("reject", {}, `Rejected: ${name}`)}>Never was so</button>
+          <button class="small" onClick=${() => setDoing("changed")}>This has changed</button>
+          <button class="small" onClick=${() => setDoing("wrong")}>This was wrong</button>
           <button class="small" disabled=${act.busy} onClick=${() => act.run("pin", { pinned: !belief.pinned }, belief.pinned ? `No longer pinned: ${name}` : `Pinned: ${name}`)}>${belief.pinned ? "Unpin" : "Pin"}</button>
           <button class="small" disabled=${act.busy} onClick=${() => act.run("hide", { hidden: !belief.hidden }, belief.hidden ? `Shown to agents again: ${name}` : `Hidden from agents: ${name}`)}>${belief.hidden ? "Show to agents" : "Hide from agents"}</button>`}
         ${may("forget") && html`<button class="small danger" onClick=${() => setDoing("forget")}>Forget</button>`}
       </div>
       ${act.error && html`<${Failure} error=${act.error} />`}
     </div>`}
-    ${doing === "edit" && html`<${Edit} belief=${belief} subject=${which.subject} slots=${slots} close=${() => setDoing("")} done=${ended} />`}
+    ${(doing === "changed" || doing === "wrong") && html`<${Edit} belief=${belief} reason=${doing} subject=${which.subject} slots=${slots} close=${() => setDoing("")} done=${ended} />`}
     ${doing === "forget" && html`<${Forget} what=${name} path="/v1/profile/forget" values=${which}
       close=${() => setDoing("")} done=${() => ended(`Forgotten: ${name}`)} />`}
   </article>`;
@@ -123,6 +139,8 @@ function Belief({ belief, session, slots, changed }) {
 
 const Marks = ({ belief }) => html`<span class="row small">
   ${belief.state !== "current" && html`<${Badge} kind="careful">${title(belief.state)}</${Badge}>`}
+  ${belief.was_wrong && html`<${Badge} kind="careful">Was wrong</${Badge}>`}
+  ${belief.retracted_at && html`<${Badge} kind="careful">Retracted ${dateText(belief.retracted_at)}</${Badge}>`}
   ${belief.pinned && html`<${Badge} kind="good">Pinned</${Badge}>`}
   ${belief.hidden && html`<${Badge} kind="bad">Hidden</${Badge}>`}
   ${belief.hard && html`<${Badge}>Hard</${Badge}>`}
@@ -141,11 +159,12 @@ function Why({ which, belief, slots }) {
     ${belief.history.length > 0 && html`<div class="stack tight small">
       <h4 class="muted">Before</h4>
       <ul class="stack tight">${belief.history.map((held) => html`<li>${wordsOf(slots, belief.slot, held.value)}${" "}
-        <span class="muted">${dateText(held.since)} to ${dateText(held.until)}${held.ended_by ? `, ended by ${plain(held.ended_by)}` : ""}</span></li>`)}</ul>
+        <span class="muted">${dateText(held.since)} to ${dateText(held.until)}${held.was_wrong ? ", was wrong" : ""}${held.ended_by ? `, ended by ${plain(held.ended_by)}` : ""}</span></li>`)}</ul>
     </div>`}
   </div>`}</${Loaded}>`;
 }
 
+const REASONS = { changed: "has changed", wrong: "was wrong" }; // why the value before holds no longer
 const SIDES = { against: "against", retire: "ends it" };
 
 function Evidence({ one }) {
@@ -184,6 +203,7 @@ function Changes({ subject, slots }) {
     { name: "What", of: (change) => plain(change.label) },
     { name: "Before", of: (change) => (change.before === null ? html`<span class="muted">not known</span>` : wordsOf(slots, change.slot, change.before)) },
     { name: "After", of: (change) => (change.after === null ? html`<span class="muted">no longer</span>` : wordsOf(slots, change.slot, change.after)) },
+    { name: "Why", of: (change) => [of(REASONS, change.reason), plain(change.note || "")].filter(Boolean).join(": ") },
     { name: "Said in", of: (change) => plain(change.citation) },
   ];
   return html`<${Loaded} state=${state}>${(changes) => html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${changes} none="Nothing has changed." />`}</${Loaded}>`;
