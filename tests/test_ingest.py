@@ -44,7 +44,7 @@ def read(store: Store) -> Read:
         def build(reads: Reads) -> Batch:
             items, removed, unlinked = prepare(reads)
             batch = validation.build(
-                items, tenant="t", model="", deleted=removed, deleted_edges=unlinked
+                items, tenant="t", model="", withdrawn=removed, deleted_edges=unlinked
             )
             return msgspec.structs.replace(batch, expected=expected)
 
@@ -149,7 +149,7 @@ def test_a_chunk_that_is_gone_comes_back_when_its_document_is_read_again(
     path = tmp_path / "port.md"
     path.write_text(long_text(4))
     first = read(path)
-    store.write(validation.build([], tenant="t", model="", deleted=[first.ids[1]]))
+    store.write(validation.build([], tenant="t", model="", withdrawn=[first.ids[1]]))
     assert read(path).items[0].status == "read"
     assert read(path).ids == first.ids
 
@@ -180,7 +180,7 @@ def test_what_is_kept_of_a_document_tells_nothing_of_a_part_that_was_forgotten(
         path = tmp_path / "port.md"
         path.write_text(long_text(4) + f"\n## Last\n\nThe pin is {pin}. " + "It is kept. " * 40)
         first = read(path)
-        store.write(validation.build([], tenant="t", model="", deleted=[first.ids[-1]]))
+        store.write(validation.build([], tenant="t", model="", withdrawn=[first.ids[-1]]))
         entity = store.records.get("entities", documents.document_id(str(path)))
         assert isinstance(entity, Entity)
         kept.append(entity.properties)

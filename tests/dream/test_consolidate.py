@@ -224,9 +224,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]
         yield url
 
 
-@pytest.mark.parametrize("how", ["forgotten", "read again without it"])
 def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_again(
-    home: Path | str, how: str
+    home: Path | str,
 ) -> None:
     with Memory.open(home, embedder=WordEmbedder()) as memory:
         memory.read_text("Of roses and their gardens.", uri="one.md")
@@ -244,10 +243,7 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
         before = [hit.name for hit in memory.search_text(ROSES, limit=10).records]
         assert "First" in before
         assert not {"Second", "Third"} & {*before}
-        if how == "forgotten":
-            assert memory.forget("one.md").verified
-        else:
-            memory.read_text("Something else.", uri="one.md")
+        assert memory.forget("one.md").verified
         memory.embed_pending()
         found = [hit.name for hit in memory.search_text(ROSES, limit=10).records]
         assert "Second" in found

@@ -31,8 +31,9 @@ _DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")
 _PART_NAME = re.compile(r"(?P<part>.*, part \d+)(?:: (?P<topics>.*))?", re.DOTALL)
 
 
-def remake(reads: Reads, removed: RemovedRecords) -> Remade:
-    """What becomes of moments and insights that dreaming made of records that go."""
+def remake(reads: Reads, removed: RemovedRecords, *, forgotten: bool = True) -> Remade:
+    """What becomes of moments and insights that dreaming made of records that go. Where these are
+    not forgotten, what a model wrote of them stays as it is."""
     deleted: list[Record] = []
     records: list[Record] = list(_restored(reads, removed))
     edges: list[Edge] = []
@@ -44,6 +45,8 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
             one for id in ids if isinstance(one := reads.records.get("resources", id), Resource)
         ]
         by_rules = moment.metadata[MADE_BY] == RULES
+        if not by_rules and not forgotten:
+            continue
         # what a model wrote of texts cannot be made again without it
         if not left or not by_rules or SUPERSEDED in moment.metadata:
             deleted.append(moment)

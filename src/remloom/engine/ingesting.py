@@ -219,8 +219,9 @@ class Ingesting:
         removed: Sequence[str],
         unlinked: Sequence[tuple[str, str, str]],
     ) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
-        """Add to a batch what features made of records that go: remade without them, or removed."""
-        from ..store.forgetting.forget import Remade, add_derived
+        """Add to a batch what features made of records that go: remade without them, or removed.
+        What models made of them stays."""
+        from ..store.forgetting.forget import Remade
         from ..store.rules.merge import keys_of
 
         removed_records = {}
@@ -228,7 +229,6 @@ class Ingesting:
             record = reads.records.get(None, id)
             if record is not None:
                 removed_records[id] = record
-        add_derived(reads, removed_records)
         remade = Remade.of(
             remake(reads, removed_records) for remake in self._engine.hooks.on_changed
         )

@@ -76,7 +76,8 @@ class Writing:
         expected: Preconditions | None = None,
         embed: bool = True,
     ) -> Written:
-        """Write items, delete the records `removed` and the edges `unlinked`, all in one batch.
+        """Write items, delete the edges `unlinked` and the records `removed`, all in one batch.
+        What derives from these stays, and says that they are gone.
 
         Args:
             expected: what must be so still, or nothing is written.
@@ -125,7 +126,7 @@ class Writing:
             items,
             tenant=engine.tenant,
             model=model,
-            deleted=removed,
+            withdrawn=removed,
             deleted_edges=unlinked,
             schemas=(reads or self._store).schemas,
             stamp=stamp,
@@ -282,9 +283,9 @@ class Writing:
         return remake, *self._engine.hooks.on_forgotten
 
     def _without_outdated(self, reads: Reads, batch: Batch) -> Batch:
-        """Delete with a batch what was found in texts that it writes with other words, or as
-        somebody else's."""
-        changed = []
+        """Delete with a batch what was found in texts that go, or that it writes with other words
+        or as somebody else's."""
+        changed = list(batch.withdrawn)
         for item in batch.records:
             if item.fresh or not isinstance(item.record, Resource):
                 continue

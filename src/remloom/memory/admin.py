@@ -319,8 +319,9 @@ def _exported_namespaces() -> tuple[str, ...]:
     from ..profile.beliefs.exchange import NAMESPACES
     from ..store.definitions import TAXONOMY
     from ..store.forgetting.watch import FORGOTTEN_ROWS
+    from ..store.rules.premise_entries import PREMISE
 
-    return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS)
+    return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS, PREMISE)
 
 
 def _while_open(engine: Engine, records: Iterator[Record]) -> Iterator[Record]:

@@ -23,6 +23,12 @@ def _remake_dreams(reads: Reads, removed: RemovedRecords) -> Remade:
     return remake(reads, removed)
 
 
+def _retell(reads: Reads, removed: RemovedRecords) -> Remade:
+    from ..dream.remake import remake
+
+    return remake(reads, removed, forgotten=False)
+
+
 def _remake_affinities(reads: Reads, removed: RemovedRecords) -> Remade:
     from ..dream.remake import remake_affinities
 
@@ -43,7 +49,7 @@ def _preferences(engine: Engine) -> Preferences:
 
 FEATURES = Hooks(
     on_rewritten=(_withdraw_evidence,),
-    on_changed=(_remake_dreams,),
+    on_changed=(_retell,),
     on_forgotten=(_remake_dreams, _remake_affinities, _withdraw_ends),
     preferences=_preferences,
 )

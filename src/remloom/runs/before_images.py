@@ -18,6 +18,7 @@ from ..kv import Entry, edge_ref, label_ref
 from ..model import Edge, Record
 from ..store.batch import BatchRecord, Vector
 from ..store.contract import Store
+from ..store.rules.premise_entries import OtherPremise, premises_beside
 from ..store.rules.record_ids import new_id, referred_ids
 
 # Namespaces of entries. Their keys begin with the id of the run and a slash.
@@ -45,6 +46,7 @@ class BeforeRecord(Struct, frozen=True, rename={"changed_at": "stamp"}):
     vectors: tuple[Vector, ...]
     changed_at: datetime  # `updated_at` as the run left it
     model: str = ""  # the embedder that made the vectors
+    beside: tuple[OtherPremise, ...] = ()  # premises that are no records
 
     @property
     def id(self) -> str:
@@ -92,6 +94,7 @@ class BeforeImages:
             vectors=tuple(self._store.vectors.get(stored.id)),
             changed_at=changed_at,
             model=model[0] if model else "",
+            beside=tuple(premises_beside(self._store.kv, stored.id)),
         )
         about = dict.fromkeys((stored.id, *parents, *referred_ids(stored)))
         return Entry(BEFORE_RECORD, id, msgspec.json.encode(image), tuple(about))

@@ -24,6 +24,7 @@ from ..store.encoding import DECODERS, searchable_text
 from ..store.forgetting.watch import LAST_FORGETTING
 from ..store.history import uncovered_entries
 from ..store.rules.merge import keys_of
+from ..store.rules.premise_entries import premise_entry
 from ..store.rules.provenance import premises_in
 from .before_images import (
     BEFORE_EDGE,
@@ -90,6 +91,7 @@ class _RecordPlan(Struct, frozen=True):
     written: list[BatchRecord]  # as they were before
     current: dict[str, int | None]  # id to `revision` as stored now
     kept: int  # changed by somebody else since
+    beside: list[Entry]  # of what they rested on besides
 
 
 class _EntryPlan(Struct, frozen=True):
@@ -167,6 +169,7 @@ class _Rollback:
             deleted_entries=(*entries.deleted, *leftovers(store, run.id)),
             entries=(
                 *entries.written,
+                *records.beside,
                 *uncovered_entries(store, named, self._removed),
                 run_entry(rolled_back),
                 last_change_entry(),
@@ -327,6 +330,7 @@ class _Rollback:
         thin entity that gave way to one of the run is back if edges lead to it, from `ends`."""
         written: list[BatchRecord] = []
         current: dict[str, int | None] = {}
+        beside: list[Entry] = []
         kept = 0
         schemas = self._store.schemas()
         for image in self._record_images:
@@ -346,7 +350,8 @@ class _Rollback:
             else:
                 current[before.id] = stored.revision
                 written.append(self._restored(image, before))
-        return _RecordPlan(written, current, kept)
+                beside += [premise_entry(before.id, premise) for premise in image.beside]
+        return _RecordPlan(written, current, kept, beside)
 
     def _restored(self, image: BeforeRecord, before: Record) -> BatchRecord:
         """A record as it was; its vectors, too, if they are those of the embedder in use."""

@@ -146,6 +146,9 @@ class Batch(Struct, frozen=True):
     # key at an edge's end -> name and type of the thin entity, if it needs one
     names: dict[str, tuple[str, str]] = {}
     deleted: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does
+    # ids to delete first, but not what derives from them: that gets an entry for each of these,
+    # which says that it is gone (see `premise_entries`)
+    withdrawn: tuple[str, ...] = ()
     dims: int = 0  # of the vectors in it; 0 when there are none
     model: str = ""  # the embedder that made them
     # edges to delete first: (src, rel_type, dst), the ends as keys

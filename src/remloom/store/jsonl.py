@@ -29,6 +29,7 @@ from .rules.admission import SCHEMA, admit, admit_entry, admit_new
 from .rules.field_values import stored_row
 from .rules.item_validation import check_edge
 from .rules.merge import keys_of
+from .rules.premise_entries import PREMISE, child_of, premise_entry, read_premise
 from .rules.provenance import premises_in
 from .rules.row_rules import checker_of
 from .rules.validation import build, check_record
@@ -305,6 +306,9 @@ class _Import:
                 remedy="upgrade remloom, or export it again",
             )
         entry = Entry(line.namespace, line.key, bytes(line.value), line.refs)
+        if line.namespace == PREMISE:
+            # it goes with what it is about, whatever a file says
+            return premise_entry(child_of(entry), read_premise(entry.value))
         admit_entry(self._store.kv, entry)
         return entry
 

@@ -221,7 +221,7 @@ class SyncWriter:
     ) -> None:
         """Delete records and edges, and write other edges in the same transaction."""
         batch = build(
-            edges, tenant=self._tenant, model=self._model, deleted=ids, deleted_edges=unlinked
+            edges, tenant=self._tenant, model=self._model, withdrawn=ids, deleted_edges=unlinked
         )
         self._commit(batch)
 

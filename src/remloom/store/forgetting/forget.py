@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import InvalidInputError, LabelError, NotFoundError
-from ...kv import KeyRange, edge_ref, label_ref, remade_ref
+from ...kv import KeyRange, edge_ref, label_ref, lost_ref, remade_ref, source_ref
 from ...model import (
     Edge,
     EdgeKey,
@@ -38,6 +38,7 @@ from ..batch import Batch
 from ..contract import Reads, Store
 from ..meanings import check_one_meaning
 from ..rules.merge import keys_of
+from ..rules.premise_entries import PREMISE, child_of
 from ..specs import ChunkRange, NameSpec
 from .remaining_words import ForgottenWords, find_mentions, find_remaining_words, names_of
 from .watch import forgotten_entries, watch_entries
@@ -384,6 +385,14 @@ def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
             for part in reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
         ):
             removed.update((record.id, record) for record in _describing(reads, parts))
+            removed.update((record.id, record) for record in _resting(reads, source_ref(uri)))
+
+
+def _resting(reads: Reads, ref: str) -> list[Record]:
+    """What rests on something that is no longer there, but was read from here or had this id."""
+    children = dict.fromkeys(map(child_of, reads.kv.about(PREMISE, [ref])))
+    found = (reads.records.get(None, child) for child in children)
+    return [record for record in found if record is not None]
 
 
 def _lost_keys(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set[str]:
@@ -510,6 +519,14 @@ def _resolve(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
     by_id = reads.records.get(None, name) if by in (None, "id") else None
     source = _read_from(reads, name) if by in (None, "source") else []
     named = _named(reads, name) if by in (None, "label") else []
+    if by_id is None and not source and not named:
+        refs = {"id": lost_ref(name), "source": source_ref(name)}
+        return [
+            record
+            for what, ref in refs.items()
+            if by in (None, what)
+            for record in _resting(reads, ref)
+        ]
     check_one_meaning(name, by_id=by_id, source=source, named=named)
     found = [] if by_id is None else [by_id]
     whole = [record for part in named for record in (part, *_source_of(reads, part))]

@@ -4,7 +4,7 @@ refs: a record that was read again or is gone from its source, and a property of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import TypeAlias
@@ -16,7 +16,8 @@ from ...errors import InvalidInputError, LabelError
 from ...kv import Entry, EntryReads, KeyRange, label_ref, lost_ref, source_ref
 from ...labels import key as label_key
 from ...model import Record, Row
-from ...model.premises import digest_of
+from ...model.premises import digest_of, says
+from ..batch import Batch, BatchRecord
 
 PREMISE = "premise"  # namespace; the key is the id of what rests on it, and which premise it is
 _MARK = "\x1f"  # between the parts of a key
@@ -49,6 +50,9 @@ class SlotPremise(Struct, frozen=True, kw_only=True, tag="slot", omit_defaults=T
 
 
 OtherPremise: TypeAlias = LostPremise | SlotPremise
+# of what rests on a record: its id, the kind and digest of that premise, and the record
+RestRow: TypeAlias = tuple[str, int, int | None, Record]
+EntryKey: TypeAlias = tuple[str, str]
 _decode = msgspec.json.Decoder(OtherPremise).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -81,6 +85,64 @@ def child_of(entry: Entry) -> str:
 def lost_key(child: str, id: str) -> str:
     """The key of the entry which says that this premise of a record is lost."""
     return child + _MARK + _LOST + _short(id)
+
+
+def lost_entries(rows: Iterable[RestRow], ids: Container[str], at: datetime) -> list[Entry]:
+    """Make the entries of what rests on records that go, these ids; what goes itself has none."""
+    return [
+        premise_entry(
+            child,
+            LostPremise(
+                id=record.id,
+                kind=kind,
+                said=says(record) if quoted is None else quoted,
+                name=record.name,
+                uri=record.uri,
+                at=at,
+            ),
+        )
+        for child, kind, quoted, record in rows
+        if child not in ids
+    ]
+
+
+def outdated_keys(entries: Iterable[Entry], items: Mapping[str, BatchRecord]) -> list[EntryKey]:
+    """Of the entries of records that are written, by id, return the keys of those that say of
+    something lost what these rest on no longer: what is written back as it was read, or says
+    nothing of premises, keeps them."""
+    outdated = []
+    for entry in entries:
+        child = child_of(entry)
+        premise = read_premise(entry.value)
+        if child not in items or not isinstance(premise, LostPremise):
+            continue
+        if premise.id not in items[child].premises:
+            outdated.append((PREMISE, entry.key))
+    return outdated
+
+
+def rests_anew(item: BatchRecord) -> bool:
+    """Whether a record that is written says what it rests on."""
+    return not item.fresh and (item.parents is not None or bool(item.premises))
+
+
+def returned(entries: Iterable[Entry], ids: Container[str]) -> list[tuple[Entry, str, LostPremise]]:
+    """List of these entries those of what is there again, with what rests on it."""
+    read = ((entry, child_of(entry), read_premise(entry.value)) for entry in entries)
+    return [
+        (entry, child, premise)
+        for entry, child, premise in read
+        if isinstance(premise, LostPremise) and premise.id in ids
+    ]
+
+
+def maybe_returned(batch: Batch, ids: Iterable[str]) -> list[str]:
+    """List the ids of what may be lost for others and is there once a batch is written, which has
+    these ids."""
+    found = [id for id, item in zip(ids, batch.records, strict=True) if not item.fresh]
+    premises = (read_premise(one.value) for one in batch.entries if one.namespace == PREMISE)
+    found += [premise.id for premise in premises if isinstance(premise, LostPremise)]
+    return list(dict.fromkeys(found))
 
 
 def premises_beside(reads: EntryReads, child: str) -> list[OtherPremise]:

@@ -77,6 +77,13 @@ def referred_ids(record: Record) -> tuple[str, ...]:
     return (*record.resource_refs, record.parent_moment)
 
 
+def with_ref(record: Record, id: str) -> Record:
+    """Return a moment with a reference that it lost, behind the others."""
+    if not isinstance(record, Moment) or id in record.resource_refs:
+        return record
+    return replace(record, resource_refs=(*record.resource_refs, id))
+
+
 def without_refs(moment: Moment, ids: Collection[str]) -> Moment:
     """Return the moment without its references to these records."""
     return replace(

@@ -42,7 +42,7 @@ def build(
     *,
     tenant: str,
     model: str,
-    deleted: Iterable[str] = (),
+    withdrawn: Iterable[str] = (),
     deleted_edges: Iterable[tuple[str, str, str]] = (),
     schemas: Callable[[], Mapping[str, SchemaDefinition]] = _none_registered,
     stamp: bool = False,
@@ -52,7 +52,7 @@ def build(
     Args:
         model: names the embedder that made (or will make) the vectors; empty means there is none,
             and nothing is queued for embedding.
-        deleted, deleted_edges: ids and edges to delete first.
+        withdrawn, deleted_edges: ids and edges to delete first; see `Batch`.
         schemas: gives the definitions of the registered schemas, if there are rows among the items.
         stamp: what a parent says as this is written is taken for what it said, where its child does
             not tell that; else it is not known.
@@ -81,7 +81,7 @@ def build(
             )
             error.args = (error.message,)
             raise
-    return replace(builder.batch(), deleted=tuple(deleted), deleted_edges=tuple(deleted_edges))
+    return replace(builder.batch(), withdrawn=tuple(withdrawn), deleted_edges=tuple(deleted_edges))
 
 
 def check_record(record: Record) -> Record:

@@ -57,6 +57,13 @@ class EntryCases(Opened):
         assert keys(prefix="b", after="b") == ["b/10", "b/2"]
         assert keys(limit=0) == keys(prefix="%") == []
 
+    def test_entries_are_found_by_what_they_are_about(self, store: Store) -> None:
+        refs = {"b": ("x", "y"), "a": ("x",), "c": ("z",), "d": ()}
+        store.kv.put([Entry("k", key, b"1", refs=about) for key, about in refs.items()])
+        store.kv.put([Entry("l", "a", b"1", refs=("x",))])
+        assert [entry.key for entry in store.kv.about("k", ["y", "x", "none"])] == ["a", "b"]
+        assert store.kv.about("k", ["b"]) == store.kv.about("k", []) == []
+
     def test_an_entry_is_put_only_while_others_have_the_versions_that_are_expected(
         self, store: Store
     ) -> None:

@@ -12,7 +12,9 @@ from ...model import Edge, Entity, Moment, Person, Record, Resource
 from ...model.premises import from_hex, premises_of
 from ...store.batch import Batch
 from ...store.contract import Store
+from ...store.premises import find_stale
 from ...store.rules import validation
+from ...store.rules.premise_entries import PREMISE
 from .opening import T0, Opened, Opening, put, stored
 
 QUOTED = "0123456789abcdef"  # what nothing stored says
@@ -123,3 +125,40 @@ class Premises(Opened):
         before = stored(store, "insight", Resource).premises
         stamped(store, touch(stored(store, "note", Resource)), INSIGHT)
         assert stored(store, "insight", Resource).premises == before
+
+    def test_what_is_withdrawn_is_told_gone_until_it_is_back(
+        self, store: Store, reopen: Opening
+    ) -> None:
+        walk = replace(WALK, premises={"note": QUOTED})
+        stamped(store, NOTE, replace(NOTE, id="other", name="other"), INSIGHT, walk)
+        store.write(Batch(withdrawn=("note", "never")))
+        for opened in (store, reopen()):
+            stale = find_stale(opened.records, ["insight", "walk"])
+            assert {id: (one.reason, one.path) for id, one in stale.items()} == {
+                "insight": ("gone", ("note",)),
+                "walk": ("gone", ("note",)),
+            }
+            assert opened.admin.check() == []
+        found = stored(store, "insight", Resource)
+        assert (found.parents, found.premises) == ((), premises_of([NOTE]))
+        assert stored(store, "walk", Moment).resource_refs == ("other",)
+        put(store, NOTE)
+        assert find_stale(store.records, ["insight"]) == {}
+        found = stored(store, "insight", Resource)
+        assert (found.parents, found.premises) == (("note",), premises_of([NOTE]))
+        assert stored(store, "walk", Moment).resource_refs == ("other", "note")
+        assert stored(store, "walk", Moment).premises == {"note": QUOTED}
+        assert store.kv.list(PREMISE) == []
+
+    def test_what_goes_together_keeps_nothing_of_each_other(self, store: Store) -> None:
+        stamped(store, NOTE, INSIGHT)
+        store.write(Batch(withdrawn=("note", "insight")))
+        assert store.kv.list(PREMISE) == []
+        assert store.admin.check() == []
+
+    def test_what_says_anew_what_it_rests_on_rests_on_nothing_gone(self, store: Store) -> None:
+        stamped(store, NOTE, replace(NOTE, id="other", name="other"), INSIGHT)
+        store.write(Batch(withdrawn=("note",)))
+        stamped(store, replace(INSIGHT, parents=("other",)))
+        assert store.kv.list(PREMISE) == []
+        assert stored(store, "insight", Resource).parents == ("other",)

@@ -85,6 +85,14 @@ FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::t
 DELETE FROM remloom.parents
 WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]) AND (kind = 1 OR child = ANY (%(reparented)b::text[]));
 
+-- name: resting_on
+-- What rests on some records, and these: what was derived from them, and moments that were made of them.
+SELECT c.id, p.kind, p.digest, r.schema, r.body, r.content
+FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+JOIN remloom.records c ON c.tenant_id = p.tenant_id AND c.id = p.child
+WHERE p.tenant_id = %(tenant)s AND p.parent = ANY (%(ids)b::text[])
+  AND (p.kind = 0 OR p.digest IS NOT NULL OR (c.body #>> '{metadata,made_by}') IS NOT NULL);
+
 -- name: derived_ids
 -- The records that derive from some.
 SELECT DISTINCT child FROM remloom.parents

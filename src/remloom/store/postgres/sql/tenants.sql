@@ -1,7 +1,10 @@
 -- name: lock_tenant
--- Lock a tenant for the one writer it may have, and read whether a record has expired, and its highest numbers.
+-- Lock a tenant for the one writer it may have, and read whether a record has expired, whether one rests on what is no
+-- record, and its highest numbers.
 SELECT made, EXISTS (
   SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s
+), EXISTS (
+  SELECT FROM remloom.journal j WHERE j.tenant_id = %(tenant)s AND j.kind = 'premise'
 ), seq, doc, names, sealed, unnamed, revision
 FROM remloom.tenants WHERE tenant_id = %(tenant)s FOR UPDATE;
 

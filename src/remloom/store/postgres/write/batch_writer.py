@@ -22,6 +22,7 @@ from ...batch import Batch, BatchRecord, Vector
 from ...encoding import micros, now, origin, searchable_text
 from ...results import Written
 from ...rules.merge import keys_of, same_handle
+from ...rules.premise_entries import PREMISE, maybe_returned, outdated_keys, rests_anew
 from ...rules.provenance import parent_rows
 from ...rules.vector_validation import choose_model
 from ..binary_arrays import ArrayColumn, Half, columns, parts
@@ -29,7 +30,7 @@ from ..database import PostgresDatabase, TenantCursor
 from ..indexes import bm25_index, trigram_index
 from ..rows import RECORD_COLUMNS, SQL, decode, digests, row_of, short, storable
 from . import kv
-from .deletion import delete, delete_token_vectors, delete_vectors
+from .deletion import delete, delete_token_vectors, delete_vectors, restore_premises, withdraw
 from .edge_writer import EdgeWriter, NameRow, name_rows
 from .record_plan import RecordChange, RecordPlan, plan_records
 from .transaction import Transaction
@@ -62,6 +63,8 @@ class BatchWriter(EdgeWriter):
         expired = [] if batch.exact or not self.has_expired else self._expired_among(batch)
         if batch.deleted or expired:
             delete(self, (*batch.deleted, *expired), derived=True)
+        if batch.withdrawn:
+            withdraw(self, batch.withdrawn)
         model = 0
         if batch.dims or any(record.embed for record in batch.records):
             model = register_model(self, batch.model, batch.dims)
@@ -79,6 +82,8 @@ class BatchWriter(EdgeWriter):
         self.give_back()
         if batch.entries or batch.deleted_entries:
             kv.put(self.cursor, batch.entries, batch.deleted_entries)
+            self.has_premises |= any(entry.namespace == PREMISE for entry in batch.entries)
+        restore_premises(self, maybe_returned(batch, plan.ids))
         return Written(
             tuple(plan.ids),
             created=plan.outcomes.count("created"),
@@ -333,6 +338,11 @@ class BatchWriter(EdgeWriter):
         if rows:
             kinds = {"child": "t", "parent": "t", "kind": "i", "digest": "q"}
             self.run(SQL.insert_parents, **columns(kinds, rows))
+        # of what says anew what it rests on, what is gone counts no more
+        resting = {id: item for id, item in changed.items() if rests_anew(item)}
+        if resting and self.has_premises:
+            entries = kv.entries_about(self.cursor, PREMISE, resting)
+            kv.put(self.cursor, (), outdated_keys(entries, resting))
 
     def _said(self, ids: Collection[str]) -> dict[str, int]:
         rows = self.rows(SQL.said, ids=ArrayColumn("t", list(ids))) if ids else ()

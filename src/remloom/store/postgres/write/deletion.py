@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
 
+from ....kv import lost_ref
 from ....model import Moment
 from ...encoding import searchable_text
 from ...results import Deletion
 from ...rules.json_values import encode_free
-from ...rules.record_ids import without_refs
-from ..binary_arrays import ArrayColumn
+from ...rules.premise_entries import PREMISE, lost_entries, returned
+from ...rules.provenance import REFERRING
+from ...rules.record_ids import with_ref, without_refs
+from ..binary_arrays import ArrayColumn, columns
 from ..indexes import bm25_index
 from ..rows import SQL, decode
 from . import kv
@@ -48,6 +52,43 @@ def delete(writer: EdgeWriter, ids: Iterable[str], *, derived: bool) -> Deletion
     edges = writer.delete_edges_at(keys)
     writer.give_back()
     return Deletion(tuple(deleted), vectors, names, edges, len(to_delete) - named)
+
+
+def withdraw(writer: EdgeWriter, ids: Sequence[str]) -> None:
+    """Remove records, but not what rests on them, which keeps that they are gone."""
+    # before their provenance goes with them
+    rows = [
+        (child, kind, quoted, decode(*record))
+        for child, kind, quoted, *record in writer.rows(SQL.resting_on, ids=ArrayColumn("t", ids))
+    ]
+    delete(writer, ids, derived=False)
+    entries = lost_entries(rows, set(ids), datetime.now(UTC))
+    kv.put(writer.cursor, entries)
+    writer.has_premises = writer.has_premises or bool(entries)
+
+
+def restore_premises(writer: EdgeWriter, ids: Sequence[str]) -> None:
+    """Let what rests on these records rest on them again, if they are there after they were
+    gone."""
+    if not ids or not writer.has_premises:
+        return
+    back = returned(kv.entries_about(writer.cursor, PREMISE, map(lost_ref, ids)), ids)
+    ends = {id for _, child, premise in back for id in (child, premise.id)}
+    there = _read(writer, list(ends)) if back else {}
+    back = [one for one in back if one[1] in there and one[2].id in there]
+    if not back:
+        return
+    rows = [(child, premise.id, premise.kind, premise.said) for _, child, premise in back]
+    kinds = {"child": "t", "parent": "t", "kind": "i", "digest": "q"}
+    writer.run(SQL.insert_parents, **columns(kinds, rows))
+    moments = {child: decode(*there[child][2:]) for _, child, one in back if one.kind == REFERRING}
+    for _, child, premise in back:
+        if child in moments:
+            moments[child] = with_ref(moments[child], premise.id)
+    for id, moment in moments.items():
+        body = encode_free(replace(moment, revision=writer.next_revision()))
+        writer.run(SQL.update_body, id=id, body=body)
+    kv.put(writer.cursor, (), [(PREMISE, entry.key) for entry, *_ in back])
 
 
 def delete_vectors(transaction: Transaction, ids: Sequence[str]) -> int:

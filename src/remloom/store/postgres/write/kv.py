@@ -94,6 +94,12 @@ def put(
             cursor.run(SQL.kv_put_refs, **values)
 
 
+def entries_about(cursor: TenantCursor, namespace: str, refs: Iterable[str]) -> Entries:
+    """List the entries about some refs. See `kv.EntryReads.about`."""
+    rows = cursor.rows(SQL.kv_about, namespace=namespace, refs=storable(refs))
+    return [_entry(*row) for row in rows]
+
+
 def put_many(cursor: TenantCursor, entries: Sequence[Entry]) -> None:
     """Write many entries at once, each with one ref."""
     rows = [(entry.namespace, entry.key, entry.refs[0], entry.value) for entry in entries]

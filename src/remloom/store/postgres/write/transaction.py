@@ -29,6 +29,7 @@ class Transaction:
         revision: the highest revision given to a record.
         removed_names: names removed since the runs were begun.
         has_expired: whether some record has expired and is not erased yet.
+        has_premises: whether some record rests on what is no record (see `premise_entries`).
     """
 
     def __init__(self, server: PostgresDatabase, cursor: TenantCursor) -> None:
@@ -39,7 +40,8 @@ class Transaction:
         server.check_made(rows[0][0] if rows else None)
         self.has_expired: bool = bool(rows and rows[0][1])
         # Where the store keeps to no tenant, one that is not there has given out no numbers.
-        numbers: tuple[int, ...] = rows[0][2:] if rows else (0, 0, 0, 0, 0, 0)
+        self.has_premises: bool = bool(rows and rows[0][2])
+        numbers: tuple[int, ...] = rows[0][3:] if rows else (0, 0, 0, 0, 0, 0)
         self.seq, self.text_no, self.name_no, self.sealed_no, self.removed_names, self.revision = (
             numbers
         )

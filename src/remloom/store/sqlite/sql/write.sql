@@ -213,6 +213,21 @@ SELECT r.rid, r.id FROM parents p JOIN records r ON r.rid = p.child WHERE p.pare
 -- The moments that refer to a record, by number.
 SELECT child FROM parents WHERE parent = :record_no AND kind = 1;
 
+-- name: resting_on
+-- What rests on some records, and these: what was derived from them, and moments that were made of them.
+SELECT c.id, p.kind, p.digest, r.schema, r.body, r.content
+FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+CROSS JOIN parents p ON p.parent = r.rid CROSS JOIN records c ON c.rid = p.child
+WHERE p.kind = 0 OR p.digest IS NOT NULL OR c.body ->> '$.metadata.made_by' IS NOT NULL;
+
+-- name: has_premises
+-- Whether some record rests on what is no record.
+SELECT 1 FROM journal WHERE kind = 'premise' LIMIT 1;
+
+-- name: record_by_id
+-- The number of a record, and what is stored of it.
+SELECT rid, schema, body, content FROM records WHERE id = :id;
+
 -- name: body_by_no
 -- What is stored of a record.
 SELECT schema, body, content FROM records WHERE rid = :record_no;

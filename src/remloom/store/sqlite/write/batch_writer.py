@@ -21,10 +21,11 @@ from ...batch import Batch, BatchRecord
 from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
 from ...results import Deletion, Written
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
+from ...rules.premise_entries import PREMISE, maybe_returned, outdated_keys, rests_anew
 from ...rules.provenance import DERIVED, parent_rows
 from ..rows import SQL, decode, encode, row_of
 from . import kv
-from .deletion import delete, delete_snapshots
+from .deletion import delete, delete_snapshots, restore_premises, withdraw
 from .edge_writer import EdgeWriter, LabelWriter
 from .write_session import Tombstones, WriteSession, check, register_model
 
@@ -39,12 +40,15 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     expired = () if batch.exact else _expired_among(cursor, batch)
     if batch.deleted or expired:
         delete(cursor, (*batch.deleted, *expired), derived=True, erase=False)
+    if batch.withdrawn:
+        withdraw(cursor, batch.withdrawn)
     model_no = 0
     if batch.dims or any(record.embed for record in batch.records):
         model_no = register_model(cursor, batch.model, batch.dims)
     written = _BatchWriter(WriteSession(cursor), batch, model_no).write()
     if batch.entries or batch.deleted_entries:
         kv.put(cursor, batch.entries, batch.deleted_entries)
+    restore_premises(cursor, maybe_returned(batch, written.ids))
     return written
 
 
@@ -130,6 +134,7 @@ class _BatchWriter:
             labels.release(label_no)
         for record_no, item in changed:
             self._add_parents(record_no, item)
+        self._drop_lost_premises([item for _, item in changed])
         own = {
             edge: (numbers[position], batch.records[position].record)
             for edge, position in batch.own_edges.items()
@@ -144,6 +149,13 @@ class _BatchWriter:
         if rows := parent_rows(item):
             values = [(record_no, *row, id) for id, row in rows.items()]
             self._cursor.executemany(SQL.add_parent, values)
+
+    def _drop_lost_premises(self, items: Sequence[BatchRecord]) -> None:
+        """Forget that a premise is gone where a record says anew what it rests on."""
+        resting = {item.record.id: item for item in items if rests_anew(item)}
+        if resting and self._cursor.execute(SQL.has_premises).get:
+            entries = kv.entries_about(self._cursor, PREMISE, resting)
+            kv.put(self._cursor, (), outdated_keys(entries, resting))
 
     # -- records -----------------------------------------------------------------------------------
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 import apsw
 from msgspec.structs import replace
 
+from ....kv import lost_ref
 from ....model import Moment
 from ...results import Deletion
-from ...rules.record_ids import without_refs
+from ...rules.premise_entries import PREMISE, lost_entries, returned
+from ...rules.provenance import REFERRING
+from ...rules.record_ids import with_ref, without_refs
 from ..rows import SQL, decode, encode
 from . import kv
 from .edge_writer import LabelWriter
@@ -52,6 +57,38 @@ def delete(
         delete_snapshots(cursor)
     deleted = tuple(to_delete.values())
     return Deletion(deleted, vectors, keys, edges, len(deleted) - requested), session.tombstones
+
+
+def withdraw(cursor: apsw.Cursor, ids: Sequence[str]) -> None:
+    """Remove records, but not what rests on them, which keeps that they are gone."""
+    rows = [
+        (child, kind, quoted, decode(*record))
+        for child, kind, quoted, *record in cursor.execute(SQL.resting_on, (json.dumps(ids),))
+    ]
+    delete(cursor, ids, derived=False, erase=False)
+    kv.put(cursor, lost_entries(rows, set(ids), datetime.now(UTC)))
+
+
+def restore_premises(cursor: apsw.Cursor, ids: Sequence[str]) -> None:
+    """Let what rests on these records rest on them again, if they are there after they were
+    gone."""
+    if not ids or cursor.execute(SQL.has_premises).get is None:
+        return
+    session = WriteSession(cursor)
+    entries = kv.entries_about(cursor, PREMISE, map(lost_ref, ids))
+    for entry, child, premise in returned(entries, ids):
+        row = cursor.execute(SQL.record_by_id, (child,)).fetchone()
+        is_there = cursor.execute(SQL.record_by_id, (premise.id,)).fetchone()
+        if row is None or is_there is None:
+            continue
+        values = (row[0], premise.kind, premise.said, False, premise.id)
+        cursor.execute(SQL.add_parent, values)
+        if premise.kind == REFERRING:
+            moment = with_ref(decode(*row[1:]), premise.id)
+            body, _ = encode(replace(moment, revision=session.next_revision()))
+            cursor.execute("UPDATE records SET body = ? WHERE rid = ?", (body, row[0]))
+        kv.put(cursor, (), [(PREMISE, entry.key)])
+    session.close()
 
 
 def delete_snapshots(cursor: apsw.Cursor) -> None:
