@@ -57,6 +57,7 @@ from .traversal import (
     TargetKind,
     TraverseReport,
     TypeCount,
+    United,
 )
 
 __all__ = [
@@ -109,6 +110,7 @@ __all__ = [
     "TenantInfo",
     "TraverseReport",
     "TypeCount",
+    "United",
     "cited",
     "is_written_after",
     "label_of_record",

@@ -16,6 +16,7 @@ from .traversal import (
     ResolvedLabel,
     Stage,
     TraverseReport,
+    United,
     meanings_dict,
 )
 
@@ -81,6 +82,7 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
     resolved: tuple[ResolvedLabel, ...] = ()
     # by the key of a label that means several things: these, or the first 20
     meanings: dict[str, tuple[Meaning, ...]] = {}
+    united: tuple[United, ...] = ()  # rows of several sources that are one thing
     as_of: datetime | None = None
     written_later: int = 0  # hits that say what was written after `as_of`
 
@@ -88,6 +90,7 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
         return {"missing": list(self.missing)} | set_values(
             resolved=[label.as_dict() for label in self.resolved],
             meanings=meanings_dict(self.meanings),
+            united=[united.as_dict() for united in self.united],
             as_of=self.as_of and self.as_of.isoformat(),
             written_later=self.written_later,
         )
@@ -138,6 +141,11 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
         return (
             self.report.meanings if isinstance(self.report, LookupReport | TraverseReport) else {}
         )
+
+    @property
+    def united(self) -> tuple[United, ...]:
+        """Which rows that were looked up are one thing, and why."""
+        return self.report.united if isinstance(self.report, LookupReport | TraverseReport) else ()
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -29,6 +29,9 @@ ATTENDED_BY = EdgeType("attended_by", 1.0)
 INCLUDES = EdgeType("includes", 1.0)
 ABOUT = EdgeType("about", 0.5)
 
+# Between rows of several sources that are one thing: one each way. See `store.united`.
+SAME_AS = EdgeType("same_as", 1.0)
+
 # Those that reading makes: they are forgotten together with the text they were read from.
 READ = frozenset(
     kind.name for kind in (AUTHORED_BY, MENTIONS, NEXT, PART_OF, REFERENCES, SPOKEN_BY)

@@ -190,6 +190,36 @@ class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
         return f"{self.schema} {self.name[:_SHOWN]!r} ({details})"
 
 
+class United(JsonValue, frozen=True, gc=False, kw_only=True):
+    """Rows of several sources that are one thing, each as its source has it."""
+
+    handles: tuple[str, ...]
+    sources: tuple[str, ...]  # of each: "crm/customers"
+    # what says so: "crm/customers.email = shop/clients.mail: info@acme.example"; empty: a person
+    evidence: tuple[str, ...] = ()
+    # field -> handle -> value, of fields of one name that say different things
+    differs: dict[str, dict[str, Any]] = {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Make the JSON object, without what is not set."""
+        return set_values(**self._items())
+
+    def __str__(self) -> str:
+        """Say which are one, why, and on what they differ.
+
+        >>> print(United(handles=("a-1", "b-2"), sources=("crm/a", "shop/b"),
+        ...              differs={"city": {"a-1": "Bonn", "b-2": "Ulm"}}))
+        a-1 (crm/a) = b-2 (shop/b), as a person said; city: Bonn (a-1), Ulm (b-2)
+        """
+        rows = (f"{handle} ({uri})" if uri else handle
+                for handle, uri in zip(self.handles, self.sources, strict=True))  # fmt: skip
+        parts = [f"{' = '.join(rows)}, as {', '.join(self.evidence) or 'a person said'}"]
+        for field, values in self.differs.items():
+            said = ", ".join(f"{value} ({handle})" for handle, value in values.items())
+            parts.append(f"{field}: {said}")
+        return "; ".join(parts)
+
+
 def meanings_dict(meanings: Mapping[str, Sequence[Meaning]]) -> dict[str, list[dict[str, Any]]]:
     """Make the JSON object of what labels mean."""
     return {key: [meaning.as_dict() for meaning in some] for key, some in meanings.items()}
@@ -230,6 +260,7 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
     resolved: tuple[ResolvedLabel, ...] = ()
     # by the key of a label that means several things: these, or the first 20; all are starts
     meanings: dict[str, tuple[Meaning, ...]] = {}
+    united: tuple[United, ...] = ()  # of the starts
 
     @property
     def truncated(self) -> bool:
@@ -270,4 +301,5 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
             edges_incoming=self.incoming_edges,
             resolved=[label.as_dict() for label in self.resolved],
             meanings=meanings_dict(self.meanings),
+            united=[united.as_dict() for united in self.united],
         )

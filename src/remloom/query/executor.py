@@ -18,6 +18,7 @@ from ..model import (
     Hit,
     LookupReport,
     Record,
+    Row,
     SearchReport,
     SelectReport,
     is_written_after,
@@ -25,9 +26,10 @@ from ..model import (
 from ..store.contract import Store
 from ..store.definitions import read_taxonomy
 from ..store.history import lookup_at
-from ..store.meanings import several_meanings
+from ..store.meanings import several_meanings, without_united
 from ..store.results import Match
 from ..store.specs import NameSpec, SearchSpec
+from ..store.united import find_united, together, told
 from .duplicates import search_distinct
 from .label_resolution import Resolution, resolve_labels
 from .late_interaction import LateInteraction, TokenQuestion, proposed_by_each, with_missing
@@ -146,6 +148,9 @@ class Executor:
         if len(keys) > 1:
             by_id = {hit.id: hit for hit in reversed(hits)}
             hits = list(reversed(by_id.values()))
+        things = find_united(self.store, [hit.record for hit in hits], as_of)
+        if things:
+            hits = together(things, hits, _record_of, _beside)
         return Answer(
             query_type="lookup",
             statement=render(Statement(query, as_of=as_of) if as_of else query),
@@ -154,7 +159,10 @@ class Executor:
             report=LookupReport(
                 missing=tuple(missing),
                 resolved=tuple(resolution.summary for resolution in resolved.values()),
-                meanings=several_meanings(records_by_key) if len(hits) > 1 else {},
+                meanings=without_united(several_meanings(records_by_key), things)
+                if len(hits) > 1
+                else {},
+                united=tuple(told(self.store, thing) for thing in things),
                 as_of=as_of,
                 written_later=sum(hit.written_later for hit in hits),
             ),
@@ -354,6 +362,15 @@ def _scores(matches: Sequence[Match]) -> dict[str, float]:
     scores = {match.record.id: match.score for match in matches}
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     return {id: (score - low) / (high - low or 1.0) for id, score in scores.items()}
+
+
+def _record_of(hit: Hit) -> Record:
+    return hit.record
+
+
+def _beside(row: Row, before: Hit) -> Hit:
+    """The hit of a row that is one thing with the row of a hit."""
+    return replace(before, record=row)
 
 
 def _to_hit(match: Match) -> Hit:

@@ -245,6 +245,7 @@ class _Traversal:
             edge_types=tuple(query.edge_types),
             unknown_edge_types=self._unknown_types,
             meanings=dict(self._starts.meanings),
+            united=tuple(self._starts.united),
             order_by=query.order_by,
             limit=query.limit,
             direction=query.direction,

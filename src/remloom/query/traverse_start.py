@@ -7,13 +7,15 @@ from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import labels
 from ..errors import InvalidInputError
-from ..model import Hit, Meaning, Record, ResolvedLabel, label_of_record
+from ..model import Hit, Meaning, Record, ResolvedLabel, United, label_of_record
 from ..store.contract import Store
-from ..store.meanings import own_keys, several_meanings
+from ..store.meanings import own_keys, several_meanings, without_united
 from ..store.results import Match
+from ..store.united import find_united, together, told
 from .label_resolution import resolve_labels
 from .select import Selection, run_select
 from .statements import Fuzzy, Lookup, Search, Start
@@ -32,6 +34,7 @@ class Starts(Struct, frozen=True):
     truncated: bool = False  # a SELECT had more rows than are read
     # by the key of a label that means several things: each of them is started from
     meanings: Mapping[str, tuple[Meaning, ...]] = {}
+    united: Sequence[United] = ()
 
 
 class Finder(Protocol):
@@ -54,6 +57,25 @@ def find_starts(
     as_of: datetime | None,
 ) -> Starts:
     """Find the records of the first query, each with at most so many of its edges."""
+    starts = _find(finder, query, edges=edges, as_of=as_of)
+    things = find_united(finder.store, starts.records, as_of, edges=edges)
+    if not things:
+        return starts
+    # what is one thing is walked from at once
+    pairs = [*zip(starts.records, starts.keys, strict=True)]
+    pairs = together(
+        things, pairs, lambda pair: pair[0], lambda row, _: (row, labels.key(row.handle))
+    )
+    return replace(
+        starts,
+        records=[record for record, _ in pairs],
+        keys=[key for _, key in pairs],
+        united=[told(finder.store, thing) for thing in things],
+        meanings=without_united(starts.meanings, things),
+    )
+
+
+def _find(finder: Finder, query: Start, *, edges: int, as_of: datetime | None) -> Starts:
     if isinstance(query, Lookup):
         return _find_by_labels(finder, query, edges=edges, as_of=as_of)
     truncated = False

@@ -15,11 +15,21 @@ from ..engine.engine import Engine
 from ..engine.fetching import may_be_id
 from ..engine.writing import Writing
 from ..errors import ConflictError, InvalidInputError, NotFoundError
-from ..model import Receipt, Record, Registered, Row, RowsMigrated, SchemaDefinition, Taxonomy
+from ..model import (
+    Receipt,
+    Record,
+    Registered,
+    Row,
+    RowsMigrated,
+    SchemaDefinition,
+    Taxonomy,
+    United,
+)
 from ..predicates import Query
 from ..store.contract import Reads
 from ..store.definitions import read_definitions, read_taxonomy, taxonomy_entry
 from ..store.encoding import has_expired
+from ..store.united import find_united, told
 from .sources import Sources, source_url
 
 if TYPE_CHECKING:
@@ -363,6 +373,59 @@ class Schemas:
             self._sources.note_synced(report)
             engine.embed_in_background()
         return report
+
+    def identify(self, schema: str, by: Sequence[str] = ()) -> None:
+        """Say which fields identify the rows of a followed database, in whatever source: rows of
+        one type that have such a value in common are one thing from the next sync on.
+
+        The type counts up to a slash: `customer` and `customer/shop` are one. Case and blanks make
+        no difference; a value that several rows of one table have identifies none. What a person
+        said of two rows (`unite`, `separate`) holds before it.
+
+        Args:
+            schema: of the rows.
+            by: names of its fields, such as an e-mail address; empty: none any more.
+
+        Raises:
+            UnknownNameError: no such schema is of a database that is followed, or it has no such
+                field.
+        """
+        self._sources.identify(check_text(schema, "the name of a schema"), by)
+
+    def unite(self, first: str, second: str) -> United:
+        """Say that two rows are one thing, whatever else identifies them. Each stays what its source
+        says; whoever asks for one is given both.
+
+        Args:
+            first, second: handles or ids of rows of one type.
+
+        Returns: the thing, with all its rows.
+
+        Raises:
+            NotFoundError: there is no such row.
+            InvalidInputError: they are one row, or of two types.
+            ConflictError: two rows would be one that a person separated.
+        """
+        from .sync.uniting import find_row, unite_rows
+
+        self._store.update(lambda reads: unite_rows(reads, first, second, self._engine.tenant))
+        things = find_united(self._store, [find_row(self._store, first)], edges=0)
+        return told(self._store, things[0])
+
+    def separate(self, first: str, second: str) -> None:
+        """Say that two rows are two things: they are not united again, unless by `unite`.
+
+        Args:
+            first, second: handles or ids of rows.
+
+        Raises:
+            NotFoundError: there is no such row.
+            InvalidInputError: they are one row.
+            ConflictError: they are also one through a third row, which has to be separated first.
+        """
+        from .sync.uniting import separate_rows
+
+        self._store.update(lambda reads: separate_rows(reads, first, second, self._engine.tenant))
 
     def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered.

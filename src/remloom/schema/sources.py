@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..engine.engine import Engine
-from ..errors import ChangedError, InvalidInputError
+from ..errors import ChangedError, InvalidInputError, UnknownNameError
 from ..kv import Entry, EntryReads
 from ..model import Registered, SchemaDefinition
 from ..settings import source_password
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .databases.contract import Database
     from .drift import Change, Drift
     from .plan.plan import Plan
+    from .plan.planned import PlannedTable
     from .plan.source import Source
     from .sync.report import SyncReport
 
@@ -58,6 +59,7 @@ class Sources:
         if not plan.address:
             # that of a job has none
             plan = replace(plan, address=self._address_of(plan.source))
+        plan = _told_apart(list_sources(self._store.kv), plan)
         _check_types(list_sources(self._store.kv), plan)
         source = Source(name=plan.source, plan=plan, salt=secrets.token_hex(16))
         # first, as it may fail: what cannot be read is not registered
@@ -131,6 +133,22 @@ class Sources:
         finally:
             database.close()
 
+    def identify(self, schema: str, by: Sequence[str]) -> None:
+        """Say in a plan what identifies rows; see `Schemas.identify`."""
+        from .plan.source import list_sources, source_entry
+
+        def say(reads: Reads) -> Batch:
+            known: list[str] = []
+            for source in list_sources(reads.kv):
+                for table in source.plan.tables:
+                    if table.schema_name == schema:
+                        changed = replace(source, plan=_identified(source.plan, table, by))
+                        return Batch(entries=(source_entry(changed),))
+                    known.append(table.schema_name)
+            raise UnknownNameError("schema of a database that is followed", schema, known)
+
+        self._store.update(say)
+
     def note_synced(self, report: SyncReport) -> None:
         """Keep how many rows each table has now, for the next drift."""
         from .plan.source import find_source, source_entry
@@ -164,6 +182,36 @@ def source_url(name: str) -> str:
 
     password = source_password(name) or ""
     return password if is_address(password) else ""
+
+
+def _identified(plan: Plan, table: PlannedTable, by: Sequence[str]) -> Plan:
+    columns = {field.name: field.column for field in table.fields}
+    for name in by:
+        if name not in columns:
+            raise UnknownNameError("field", name, [*columns])
+    planned = replace(table, identified_by=tuple(dict.fromkeys(columns[name] for name in by)))
+    return replace(plan, tables=tuple(planned if one is table else one for one in plan.tables))
+
+
+def _told_apart(sources: Sequence[Source], plan: Plan) -> Plan:
+    """A plan whose types and schemas say their source as well, where another one has them: rows of
+    `customer/shop`, which their handles begin with, in the schema `shop_customers`."""
+    others = [table for one in sources if one.name != plan.source for table in one.plan.tables]
+    before = [table for one in sources if one.name == plan.source for table in one.plan.tables]
+    prefix = plan.source.replace("-", "_")
+
+    def name(attribute: str, table: PlannedTable, own: str) -> str:
+        # once it was told apart, it is called so for ever: its handles are in use
+        taken = own in (getattr(one, attribute) for one in before)
+        plain = str(getattr(table, attribute))
+        return own if taken or plain in (getattr(one, attribute) for one in others) else plain
+
+    tables = []
+    for table in plan.tables:
+        entity_type = name("entity_type", table, f"{table.entity_type}/{plan.source}")
+        schema_name = name("schema_name", table, f"{prefix}_{table.schema_name}"[:63])
+        tables.append(replace(table, entity_type=entity_type, schema_name=schema_name))
+    return replace(plan, tables=tuple(tables))
 
 
 def _check_types(sources: Sequence[Source], plan: Plan) -> None:

@@ -61,6 +61,19 @@ def several_meanings(
     return {key: tuple(some[:_LISTED]) for key, some in meanings.items() if len(some) > 1}
 
 
+def without_united(
+    meanings: Mapping[str, tuple[Meaning, ...]], things: Sequence[Sequence[Row]]
+) -> dict[str, tuple[Meaning, ...]]:
+    """Return what labels mean, where rows that are one thing are one meaning."""
+    first = {row.id: thing[0].id for thing in things for row in thing}
+    several = {}
+    for key, some in meanings.items():
+        different = {first.get(one.id, one.id): one for one in reversed(some)}
+        if len(different) > 1:
+            several[key] = (*reversed(different.values()),)
+    return several
+
+
 def check_one_meaning(
     word: str, *, by_id: Record | None, source: Sequence[Record], named: Sequence[Record]
 ) -> None:

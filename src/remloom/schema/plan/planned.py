@@ -38,6 +38,8 @@ class PlannedTable(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fields: tuple[PlannedField, ...] = ()
     description: str = ""
     watermark: str = ""  # column that grows whenever a row is written
+    # columns, each of which says which thing a row is, in whatever source: an e-mail address
+    identified_by: tuple[str, ...] = ()
     rows: int | None = None
     confidence: float = 1.0  # of the key
     evidence: str = ""
@@ -145,7 +147,7 @@ def _table_faults(table: PlannedTable, path: str) -> Iterator[Fault]:
     columns = [field.column for field in table.fields]
     if not table.fields:
         yield Fault(f"{path}.fields", "it has no fields; delete the table to leave it out")
-    for part in ("key", "name"):
+    for part in ("key", "name", "identified_by"):
         yield from _unknown_columns(getattr(table, part), columns, f"{path}.{part}")
         yield from _twice(getattr(table, part), f"{path}.{part}")
     for attribute in ("schema_name", "entity_type"):

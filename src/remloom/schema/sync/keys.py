@@ -17,9 +17,11 @@ from ...model import Edge, Row
 from ...store.contract import Store
 from ...store.rules.merge import keys_of
 from ...store.rules.row_rules import handle_of
+from ...store.united import unites
 from ..databases.contract import Database, Key, Table
 from ..plan.planned import PlannedTable
 from .rows import RowReader
+from .uniting import is_apart
 from .writer import SyncWriter
 
 PAGE = 2_000  # rows that are read, and written, at once
@@ -203,11 +205,14 @@ def delete_rows(writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> N
     unlinked = []
     for edge in writer.store.graph.stored_edges(sorted(keys), direction="both"):
         is_synced = edge.is_from_key
-        if is_synced and reader.says(edge, handles):
+        if unites(edge) and not is_apart(edge):
             unlinked.append(edge.key)
-        elif edge.dst in keys or is_synced:
+        elif is_synced and reader.says(edge, handles):
+            unlinked.append(edge.key)
+        elif edge.dst in keys or is_synced or unites(edge):
             kept.append(_without_name(edge, handles))
     writer.delete([row.id for row in rows], kept, unlinked)
+    writer.look_again(rows)
 
 
 def _without_name(edge: Edge, handles: dict[str, str]) -> Edge:

@@ -25,10 +25,12 @@ class Refusal(Struct, frozen=True):
 
 
 class SameAs(Struct, frozen=True):
-    """Rows of two schemas that have a unique value in common: they may stand for one thing."""
+    """Two rows with a value in common that identifies a row: they are one thing, or may be."""
 
     first: str  # handles
     second: str
+    united: bool = False  # by this sync, as the plans say
+    why: str = ""  # why they are not, although the plans would have it
 
 
 class TableReport(Struct, kw_only=True):
@@ -77,7 +79,9 @@ class SyncReport(Struct, frozen=True, kw_only=True):
 
     source: str
     tables: tuple[TableReport, ...] = ()
-    same_as: tuple[SameAs, ...] = ()  # the first that were found; nothing is merged
+    same_as: tuple[SameAs, ...] = ()  # the first pairs that were found
+    united: int = 0  # pairs of rows that are one thing since this sync
+    separated: int = 0  # pairs that are not any more: a value changed, or is that of several rows
     # the sums of the tables: read, added, changed, unchanged, deleted, forgotten, refused, …
     totals: dict[str, int] = {}
     seconds: float = 0.0

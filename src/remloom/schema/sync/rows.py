@@ -191,7 +191,7 @@ class RowReader:
                 inverse = Edge(src=target, rel_type=rel_type, dst=row.handle, properties=properties)
                 edges.append(inverse)
         fields = {}
-        aliases = []
+        aliases: list[str] = []
         left_out: list[str] = []
         for planned in self.table.fields:
             value = values[planned.column]
@@ -203,8 +203,10 @@ class RowReader:
             if convert := self._converters.get(planned.column):
                 value = convert(value)
             fields[planned.name] = value
-            if planned.field.is_key and labels.is_label(str(value)):
-                aliases.append(str(value))
+            is_key = planned.field.is_key or planned.column in self.table.identified_by
+            if is_key:
+                texts = map(str, value if isinstance(value, list) else [value])
+                aliases += filter(labels.is_label, texts)
         return Row(
             schema=self.table.schema_name,
             handle=row.handle,

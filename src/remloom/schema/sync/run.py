@@ -10,16 +10,19 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from ...errors import RemloomError, SourceError
+from ...model import Row
+from ...model.edge_types import SAME_AS
 from ...runs.lifecycle import reason_of
 from ..databases.contract import Column, Database, Key, Table
 from ..plan.plan import Plan
 from ..plan.planned import UNREADABLE, PlannedEdge, PlannedLink, PlannedTable
-from ..plan.source import Source
+from ..plan.source import Source, list_sources
 from .keys import SeenHandles, delete_gone_rows, find_shared_labels, pages
 from .links import LinkReader, LinkSync, delete_gone_links
-from .report import SameAs, SyncReport, TableReport
+from .report import SHOWN, SameAs, SyncReport, TableReport
 from .rows import Handles, RowEdge, RowNames, RowReader
 from .tables import TableSync
+from .uniting import Uniter, identities_of
 from .watermark import TableWatermark
 from .writer import SyncWriter, Target, begin
 
@@ -60,10 +63,16 @@ def sync(
             progress(read, max(read, expected))
 
     writer = SyncWriter(target, lease, on_page)
+    # its own plan last: that is the one that is followed
+    identities = identities_of([*list_sources(target.store.kv), source])
+    if identities or SAME_AS.name in target.store.graph.edge_types():
+        writer.uniter = Uniter(target.store.update, identities, target.tenant)
     work = _Sync(source, database, tables, writer, history)
     try:
         with database.snapshot():
             reports = work.do()
+            if lease is not None and lease.resumed:
+                work.look_at_all()
     except BaseException as error:
         if lease is not None:
             # the first error is the one to report
@@ -72,10 +81,13 @@ def sync(
         raise
     if lease is not None:
         lease.end(writer.counts)
+    uniter = writer.uniter
     return SyncReport.of(
         source.name,
         reports,
-        same_as=tuple(work.same_as),
+        same_as=tuple([*work.same_as, *(uniter.same_as if uniter else ())][:SHOWN]),
+        united=uniter.united if uniter else 0,
+        separated=uniter.separated if uniter else 0,
         seconds=time.monotonic() - began,
         dry_run=dry_run,
         resumed=lease is not None and lease.resumed,
@@ -136,6 +148,13 @@ class _Sync:
         self._delete_gone(done, links)
         self._count_orphans(done, links)
         return reports
+
+    def look_at_all(self) -> None:
+        """See what all rows are one with: those of a sync that was broken off may not have been
+        looked at."""
+        for table in self._plan.tables:
+            rows = self._writer.store.records.all(table.schema_name)
+            self._writer.look_again(row for row in rows if isinstance(row, Row))
 
     @contextmanager
     def _report_fault(self, faults: dict[str, str], table: str) -> Iterator[None]:

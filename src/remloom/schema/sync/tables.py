@@ -207,6 +207,7 @@ class TableSync:
                 if edge.handles and handle not in names:
                     self.unresolved.add(handle)
         self._propose_same(written)
+        self._writer.look_again([*written, *(read.stored for read in changed if read.stored)])
 
     def _targets_of(self, read: _Read) -> Targets:
         """The edges of a row, without those to rows that were forgotten."""
@@ -275,6 +276,8 @@ class TableSync:
         for key, records in self._writer.store.records.lookup(list(aliases), edges=0).items():
             for other in records:
                 if not isinstance(other, Row) or other.schema == self._schema:
+                    continue
+                if self._writer.uniter and self._writer.uniter.compares(other, aliases[key]):
                     continue
                 if key in map(labels.key, other.aliases):
                     self._same_as.append(SameAs(other.handle, aliases[key].handle))

@@ -7,7 +7,7 @@ from a dead or silent process gives it another version, so that the other can no
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ from ...store.rules.row_rules import value_fault
 from ...store.rules.validation import build
 from .report import TableReport
 from .rows import LEFT_OUT
+from .uniting import Uniter
 
 SYNCS = "syncs"  # namespace of the entries; the key is the name of the source
 _SILENCE = 20.0  # seconds without a write after which a sign of life is written
@@ -173,6 +174,12 @@ class SyncWriter:
         self._on_page = on_page
         self.forgotten = ForgottenRows(target.store.kv)
         self.counts: dict[str, int] = {"read": 0, "written": 0}
+        self.uniter: Uniter | None = None  # None: nothing is united
+
+    def look_again(self, rows: Iterable[Row]) -> None:
+        """See what rows are one with that came, changed or went, once that is written."""
+        if self.uniter is not None and self._lease is not None:
+            self.uniter.look_at(rows)
 
     def page(self, rows: int, work: Callable[[], None]) -> None:
         """Make and write a page of so many rows that were read; see `repeat`."""
