@@ -120,10 +120,20 @@ def test_dropped_rows_come_back_and_forgotten_ones_do_not(memory: Memory, tmp_pa
     assert (report.added, report.forgotten) == (2, 1)
 
 
-def test_two_sources_cannot_have_rows_of_one_type(memory: Memory, tmp_path: Path) -> None:
-    plan = memory.schemas.discover(str(tmp_path / "crm.db"), "shop")
-    with pytest.raises(InvalidInputError, match="customer"):
+def test_rows_of_one_type_in_two_sources_have_handles_of_their_own(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.schemas.sync("crm")
+    for _ in range(2):
+        plan = memory.schemas.discover(str(tmp_path / "crm.db"), "shop-2")
         memory.schemas.register_from_discovery(plan)
+        report = memory.schemas.sync("shop-2")
+    assert (report.added, report.changed, report.deleted) == (0, 0, 0)
+    row = memory.schemas.get_row("shop_2_customers", "customer/shop-2-12345")
+    assert row.uri == "shop-2/customers"
+    assert memory.schemas.get_row("customers", "customer-12345").uri == "crm/customers"
+    (order,) = memory.lookup("order/shop-2-1").records
+    assert order.graph_paths[0].dst == "customer/shop-2-12345"
 
 
 def test_a_database_is_discovered_by_a_job_that_knows_its_name_alone(

@@ -190,6 +190,8 @@ def _hint_lines(answer: Answer) -> Iterator[str]:
             f"{report.written_later} of these were written after the time of AS OF: what they said"
             " then is not kept"
         )
+    for united in answer.united:
+        yield f"one thing, of several sources:\n> {one_line(united, 0)}"
     for key, some in answer.meanings.items():
         lines = "".join(f"\n> {one_line(meaning)}" for meaning in some)
         yield f"several things are called so:\n> {one_line(key)}{lines}"

@@ -38,6 +38,7 @@ from remloom.model import (
     SchemaDefinition,
     TargetKind,
     Taxonomy,
+    United,
     Imported as _Imported,
 )
 from remloom.predicates import Predicate, Query
@@ -724,6 +725,15 @@ class ClientSchemas(Over):
     ) -> SyncReport:
         """Bring the rows of a database up to date: what is new, changed and gone."""
 
+    def identify(self, schema: str, by: Sequence[str] = ()) -> None:
+        """Say which fields identify the rows of a followed database, in whatever source: rows of one type that have such a value in common are one thing from the next sync on."""
+
+    def unite(self, first: str, second: str) -> United:
+        """Say that two rows are one thing, whatever else identifies them."""
+
+    def separate(self, first: str, second: str) -> None:
+        """Say that two rows are two things: they are not united again, unless by `unite`."""
+
     def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered."""
 
@@ -776,6 +786,15 @@ class AsyncClientSchemas(Over):
         progress: Progress | None = None,
     ) -> SyncReport:
         """Bring the rows of a database up to date: what is new, changed and gone."""
+
+    async def identify(self, schema: str, by: Sequence[str] = ()) -> None:
+        """Say which fields identify the rows of a followed database, in whatever source: rows of one type that have such a value in common are one thing from the next sync on."""
+
+    async def unite(self, first: str, second: str) -> United:
+        """Say that two rows are one thing, whatever else identifies them."""
+
+    async def separate(self, first: str, second: str) -> None:
+        """Say that two rows are two things: they are not united again, unless by `unite`."""
 
     async def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered."""

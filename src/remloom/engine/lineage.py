@@ -13,13 +13,25 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import NotFoundError
-from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, is_written_after, record_dict
+from ..model import (
+    Direction,
+    Edge,
+    Entity,
+    Hit,
+    Record,
+    TypeCount,
+    United,
+    is_written_after,
+    record_dict,
+)
 from ..model.premises import Stale
+from ..model.records import set_values
 from ..store.contract import Store
 from ..store.meanings import own_keys
 from ..store.premises import find_stale
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
+from ..store.united import find_united, together, told
 from .arguments import check_aware, check_text
 
 NEWEST_EDGES = 100  # of each direction
@@ -103,6 +115,7 @@ class RecordView(Struct, frozen=True, kw_only=True):
     edges_out: list[Edge]  # the newest hundred
     edges_in: list[Edge]
     edge_counts: list[TypeCount]
+    united: list[United] = []  # which of the records are one thing, of several sources
 
     def paths(self, edge: Edge) -> tuple[str, ...]:
         """Write an outgoing edge as seed 5's graph paths."""
@@ -119,7 +132,7 @@ class RecordView(Struct, frozen=True, kw_only=True):
             "edges_out": edges_out,
             "edges_in": msgspec.to_builtins(self.edges_in),
             "edge_counts": msgspec.to_builtins(self.edge_counts),
-        }
+        } | set_values(united=[united.as_dict() for united in self.united])
 
 
 def trace(store: Store, id: str) -> Lineage:
@@ -172,6 +185,9 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
         records = _records_at(store, id_or_label, records, as_of)[:MOST_NAMESAKES]
         # edges hang on the names of then as well as on those of now
         keys += [keys_of(record)[0] for record in records]
+    things = find_united(store, records, as_of, edges=0)
+    records = together(things, records, lambda record: record, lambda row, _: row)
+    keys += [labels.key(row.handle) for thing in things for row in thing]
     keys = list(dict.fromkeys(filter(None, keys)))
 
     def newest_edges(direction: Direction) -> list[Edge]:
@@ -184,6 +200,7 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
         edges_out=newest_edges("out"),
         edges_in=newest_edges("in"),
         edge_counts=list(store.graph.count_by_type(keys, direction="both", as_of=as_of)),
+        united=[told(store, thing) for thing in things],
     )
 
 

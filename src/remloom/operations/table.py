@@ -177,6 +177,9 @@ _SCHEMAS = (
     _schemas("set_taxonomy", "PUT /v1/taxonomy", "admin", idempotent=True),
     _schemas("create_row", "POST /v1/rows", "write"),
     _schemas("get_row", "GET /v1/rows", "read"),
+    _schemas("identify_rows", "POST /v1/schemas/{schema}/identify", "admin", method="identify"),
+    _schemas("unite_rows", "POST /v1/rows/unite", "write", method="unite", idempotent=True),
+    _schemas("separate_rows", "POST /v1/rows/separate", "write", method="separate"),
 )
 _CHORES = (
     _admin("stats", "GET /v1/stats", "read"),

@@ -15,6 +15,7 @@ from ..model import RecallHit, Record, Resource, Row, edge_types
 from ..query.duplicates import text_of
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
+from ..store.united import find_united, together
 from ..text.analysis import term_set
 from ..text.sentences import count_words
 from .candidates import Candidate, Path, asks
@@ -102,6 +103,20 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
         else hit
         for hit in hits
     ]
+
+
+def with_united(store: Store, hits: Sequence[RecallHit]) -> list[RecallHit]:
+    """Put what other sources say of one thing beside the hit that is a row of it."""
+    things = find_united(store, [hit.record for hit in hits], edges=0)
+    return together(things, hits, attrgetter("record"), _as_same) if things else list(hits)
+
+
+def _as_same(row: Row, hit: RecallHit) -> RecallHit:
+    ends = labels.key(getattr(hit.record, "handle", hit.name)), labels.key(row.handle)
+    edge = (ends[0], edge_types.SAME_AS.name, ends[1])
+    return replace(
+        hit, record=row, matched="", reasons=(), path=(*hit.path, edge), before=(), after=()
+    )
 
 
 def with_questions(store: Store, hits: Sequence[RecallHit]) -> list[RecallHit]:

@@ -22,7 +22,7 @@ from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking, ranking_beside
-from .connections import follow, with_expansion, with_neighbours, with_questions
+from .connections import follow, with_expansion, with_neighbours, with_questions, with_united
 from .guidance import raise_guidance, replies
 from .learned_order import MOST, correct_order
 from .learned_order import PART as LEARNED
@@ -239,7 +239,9 @@ class Recaller:
 
     def _hits(self, candidates: Candidates, question: RecallQuestion) -> list[RecallHit]:
         with self._store.snapshot():
-            hits = [candidate.as_hit() for candidate in self._best(candidates, question)]
+            best = self._best(candidates, question)
+            hits = with_united(self._store, [candidate.as_hit() for candidate in best])
+            hits = hits[: max(question.options.limit, len(best))]
             reach = question.options.neighbours
             if reach is None:
                 return with_questions(self._store, hits)

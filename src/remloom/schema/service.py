@@ -393,8 +393,9 @@ class Schemas:
         self._sources.identify(check_text(schema, "the name of a schema"), by)
 
     def unite(self, first: str, second: str) -> United:
-        """Say that two rows are one thing, whatever else identifies them. Each stays what its source
-        says; whoever asks for one is given both.
+        """Say that two rows are one thing, whatever else identifies them.
+
+        Each stays what its source says; whoever asks for one is given both.
 
         Args:
             first, second: handles or ids of rows of one type.

@@ -78,10 +78,10 @@ def _links(
     links: dict[str, list[str]] = {}
     unsure = []
     for key, row in rows.items():
-        if found := [edge.dst for edge in row.graph_paths if unites(edge)]:
-            links[key] = found
-        elif len(row.graph_paths) >= loaded:
+        if len(row.graph_paths) >= loaded:
             unsure.append(key)
+        elif found := [edge.dst for edge in row.graph_paths if unites(edge)]:
+            links[key] = found
     if not unsure:
         return links
     try:
@@ -145,7 +145,9 @@ def told(reads: Reads, thing: Sequence[Row]) -> United:
         handles=tuple(row.handle for row in thing),
         sources=tuple(row.uri for row in thing),
         evidence=tuple(evidence),
-        differs={name: some for name, some in said.items() if len({*map(_plain, some.values())}) > 1},
+        differs={
+            name: some for name, some in said.items() if len({*map(_plain, some.values())}) > 1
+        },
     )
 
 

@@ -22,7 +22,7 @@ from .timeline import TIMELINE
 # what another tool does as well, and what takes a value that no agent makes
 _SPARED = frozenset({
     "create_edge", "create_entity", "create_moment", "create_resource", "create_row",
-    "migrate_schema", "reader_keep", "register_schema", "set_taxonomy",
+    "identify_rows", "migrate_schema", "reader_keep", "register_schema", "set_taxonomy",
 })  # fmt: skip
 # chatgpt: the two tools that its connectors know
 Toolset: TypeAlias = Literal["default", "all", "chatgpt"]

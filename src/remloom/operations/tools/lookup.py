@@ -10,7 +10,7 @@ from ...memory.memory import Memory
 from ...text.quoting import one_line, quoted
 from ..bounds import Label, Labels
 from ..operation import Progress, names_few, tool
-from .passage import Passage, Relation, meanings_text, quote_all
+from .passage import Passage, Relation, meanings_text, quote_all, united_text
 
 
 class LookupTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -24,12 +24,14 @@ class Found(Struct, frozen=True, kw_only=True):
 
     Attributes:
         meanings: of each name that means several things, what tells each from the others.
+        united: records of several sources that are one thing, why, and where they differ.
     """
 
     records: list[Passage]
     missing: list[str]
     suggestions: list[str]
     meanings: dict[str, list[str]] = {}
+    united: list[str] = []
 
 
 def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> Found:
@@ -42,11 +44,12 @@ def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> F
         missing=list(answer.metadata.get("missing", ())),
         suggestions=list(dict.fromkeys(hit.name for hit in answer.suggestions)),
         meanings={key: list(map(str, some)) for key, some in answer.meanings.items()},
+        united=list(map(str, answer.united)),
     )
 
 
 def _text(value: Found) -> str:
-    lines = [quote_all(value.records)]
+    lines = [quote_all(value.records), *map(united_text, value.united)]
     for key, some in value.meanings.items():
         lines.append(meanings_text(key, some))
     if value.missing:
@@ -91,6 +94,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     parents: list[str]
     children: list[str]
     edge_counts: dict[str, int]
+    united: list[str] = []
 
 
 def _show(memory: Memory, values: ShowTakes, progress: Progress | None) -> Shown:
@@ -108,11 +112,12 @@ def _show(memory: Memory, values: ShowTakes, progress: Progress | None) -> Shown
         parents=[id for one in described for id in one.parents],
         children=[id for one in described for id in one.children],
         edge_counts={f"{one.rel_type} {one.direction}": one.count for one in view.edge_counts},
+        united=list(map(str, view.united)),
     )
 
 
 def _show_text(value: Shown) -> str:
-    lines = [quote_all(value.records).rstrip("\n")]
+    lines = [quote_all(value.records).rstrip("\n"), *map(united_text, value.united)]
     edges = [*value.edges_out, *value.edges_in]
     lines += ["edges:", *(f"> {edge}" for edge in edges)] if edges else []
     for title, ids in (

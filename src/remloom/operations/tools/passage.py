@@ -114,6 +114,11 @@ def meanings_text(key: str, meanings: Iterable[str]) -> str:
     return f"Several things are called so (say which by id):\n> {one_line(key)}{lines}"
 
 
+def united_text(united: str) -> str:
+    """Say which records are one thing."""
+    return f"One thing, of several sources:\n> {one_line(united, 0)}"
+
+
 def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(one_line(item, 0) for item in value)

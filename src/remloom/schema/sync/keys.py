@@ -205,9 +205,7 @@ def delete_rows(writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> N
     unlinked = []
     for edge in writer.store.graph.stored_edges(sorted(keys), direction="both"):
         is_synced = edge.is_from_key
-        if unites(edge) and not is_apart(edge):
-            unlinked.append(edge.key)
-        elif is_synced and reader.says(edge, handles):
+        if (unites(edge) and not is_apart(edge)) or (is_synced and reader.says(edge, handles)):
             unlinked.append(edge.key)
         elif edge.dst in keys or is_synced or unites(edge):
             kept.append(_without_name(edge, handles))

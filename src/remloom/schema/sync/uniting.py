@@ -218,26 +218,32 @@ class _Comparison:
                 sharing.setdefault(value, {}).setdefault(self._rows[key].uri, []).append(key)
         wanted: dict[_Pair, list[str]] = {}
         for value, by_uri in sorted(sharing.items()):
-            several = [keys for keys in by_uri.values() if len(keys) > 1]
-            for first, second, *_ in several:
-                self._tell((first, second), "the same value, so it identifies neither")
-            if several or labels.key(value) in self._crowded:
-                continue
-            keys = sorted(key for (key,) in by_uri.values())
-            for pair in combinations(keys, 2):
-                ends = [self._identities[self._rows[key].uri] for key in pair]
-                if ends[0].type == ends[1].type:
-                    wanted.setdefault(pair, []).append(self._evidence(pair, value))
-        partners: dict[tuple[str, str], list[_Pair]] = {}
-        for first, second in wanted:
-            for one, other in ((first, second), (second, first)):
-                partners.setdefault((one, self._rows[other].uri), []).append((first, second))
-        for pairs in partners.values():
-            if len(pairs) > 1:
-                for pair in pairs:
-                    if wanted.pop(pair, None):
-                        self._tell(pair, "one of them is the same as two rows of one table")
+            for pair in self._identified_by(value, by_uri):
+                wanted.setdefault(pair, []).append(self._evidence(pair, value))
+        self._drop_ambiguous(wanted)
         return {pair: why for pair, why in wanted.items() if not self._core.isdisjoint(pair)}
+
+    def _identified_by(self, value: str, by_uri: Mapping[str, list[str]]) -> list[_Pair]:
+        """The pairs that a value says are one: none, if several rows of one table have it."""
+        several = [keys for keys in by_uri.values() if len(keys) > 1]
+        for first, second, *_ in several:
+            self._tell((first, second), "both have the same value, so it identifies neither")
+        if several or labels.key(value) in self._crowded:
+            return []
+        types = {key: self._identities[uri].type for uri, (key,) in by_uri.items()}
+        pairs = combinations(sorted(types), 2)
+        return [(one, other) for one, other in pairs if types[one] == types[other]]
+
+    def _drop_ambiguous(self, wanted: dict[_Pair, list[str]]) -> None:
+        """Drop pairs that would make two rows of one table one with the same row."""
+        partners: dict[tuple[str, str], list[_Pair]] = {}
+        for pair in wanted:
+            for one, other in (pair, pair[::-1]):
+                partners.setdefault((one, self._rows[other].uri), []).append(pair)
+        for pairs in partners.values():
+            for pair in pairs if len(pairs) > 1 else ():
+                if wanted.pop(pair, None):
+                    self._tell(pair, "one of them is the same as two rows of one table")
 
     def _evidence(self, pair: _Pair, value: str) -> str:
         fields = [f"{self._rows[key].uri}.{self._values[key][value][0]}" for key in pair]
@@ -396,7 +402,7 @@ def find_row(reads: Reads, id_or_handle: str) -> Row:
     rows = [*rows_with_key(reads.records.lookup([key], edges=0, own=True)[key], key)]
     if len(rows) != 1:
         raise NotFoundError(
-            f"{'no row has' if not rows else 'several rows have'} the id or handle {id_or_handle!r}",
+            f"{'several rows have' if rows else 'no row has'} the id or handle {id_or_handle!r}",
             remedy="name a row by its handle, such as customer-12345, or its id",
             id=id_or_handle,
         )

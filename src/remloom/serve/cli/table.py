@@ -154,6 +154,13 @@ TABLE: dict[str, dict[str, Command]] = {
             view="databases.draw_dropped",
             notes="Refused while it has rows, unless --rows is given.",
         ),
+        "identify SCHEMA": Command(
+            "schemas.identify",
+            options={"by": Option(type=NameList())},
+            message="the next sync unites rows by this",
+        ),
+        "unite FIRST SECOND": Command("schemas.unite", message="{0}"),
+        "separate FIRST SECOND": Command("schemas.separate", message="{first} is not {second}"),
         "schema migrate NAME": Command("schemas.migrate", phases=("rows",)),
     },
     "Dream": {

@@ -38,6 +38,7 @@ def draw_answer(found: Answer) -> RenderableType:
     else:
         shown = HitList(found.records) if found.records else _nothing(found)
     notes = [_meanings_line(label) for label in found.meanings.items()]
+    notes += [Text(one_line(str(united)), "green") for united in found.united]
     if later := found.metadata.get("written_later"):
         notes.append(Text(written_later_note(later), "yellow"))
     if notes:
@@ -123,6 +124,7 @@ def draw_record_view(view: RecordView) -> RenderableType:
         # a number 0 is a fact, an empty list is none
         facts = {name: value for name, value in record.items() if value not in ([], {})}
         parts += [title, draw_nested(facts, indent="  "), Text()]
+    parts += [Text(one_line(str(united)), "green") for united in view.united]
     parts += draw_edges([edge.key for edge in view.edges_out], "edges out")
     parts += draw_edges([edge.key for edge in view.edges_in], "edges in")
     return Group(*parts)
