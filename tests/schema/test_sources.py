@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from remloom import Memory
-from remloom.errors import InvalidInputError, SchemaChangeError, SourceError, UnknownNameError
+from remloom.errors import SchemaChangeError, SourceError, UnknownNameError
 from remloom.schema.plan.plan import Plan
 
 

@@ -746,7 +746,7 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
         self,
         records: Iterable[Record | Edge],
         *,
-        expected: Mapping[str, datetime | None] | None = None,
+        expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
     ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""

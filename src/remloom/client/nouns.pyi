@@ -1036,7 +1036,7 @@ class ClientMethods(Over):
         self,
         records: Iterable[Record | Edge],
         *,
-        expected: Mapping[str, datetime | None] | None = None,
+        expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
     ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
@@ -1300,7 +1300,7 @@ class AsyncClientMethods(Over):
         self,
         records: Iterable[Record | Edge],
         *,
-        expected: Mapping[str, datetime | None] | None = None,
+        expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
     ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
