@@ -10,6 +10,7 @@ from remloom.aio.threads import AsyncClosing, InThreads, Noun
 from remloom.ask.result import AskResult, AskTurn
 from remloom.dream.context import LearnProgress, MaintenanceResult
 from remloom.dream.learn.run import LearnResult
+from remloom.dream.refresh import RefreshResult
 from remloom.dream.rem_cycle import DreamResult
 from remloom.dream.report import Metrics
 from remloom.embed.contract import Embedder, TokenEncoder
@@ -173,6 +174,17 @@ class AsyncDreams(Noun):
         progress: Progress | None = None,
     ) -> MaintenanceResult:
         """Merge insights that say the same. See docs/metrics.md."""
+
+    async def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> RefreshResult:
+        """Make again what rests on something that changed. See docs/changes.md."""
 
     async def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
         """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
@@ -728,7 +740,7 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
 
     @property
     def dreams(self) -> AsyncDreams:
-        """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
+        """Dreaming besides `learn` and `dream`: moments, affinities, consolidation, refreshing."""
 
     @property
     def profile(self) -> AsyncProfiles:
@@ -775,6 +787,9 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
         self, *targets: str, by: TargetKind | None = None, dry_run: bool = False
     ) -> Receipt:
         """Forget records by id, sources by uri, or things by label, and all that was made of them."""
+
+    async def confirm(self, *ids: str, by: str = "") -> Run:
+        """Say that what is stale still holds: it rests on what its premises say now."""
 
     async def get_resource(self, id: str) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them."""

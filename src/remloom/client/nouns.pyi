@@ -9,6 +9,7 @@ from remloom.ask.result import AskResult, AskTurn
 from remloom.client.methods import Over
 from remloom.dream.context import LearnProgress, MaintenanceResult
 from remloom.dream.learn.run import LearnResult
+from remloom.dream.refresh import RefreshResult
 from remloom.dream.rem_cycle import DreamResult
 from remloom.dream.report import Metrics
 from remloom.embed.contract import Embedder
@@ -193,6 +194,17 @@ class ClientDreams(Over):
     ) -> MaintenanceResult:
         """Merge insights that say the same. See docs/metrics.md."""
 
+    def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> RefreshResult:
+        """Make again what rests on something that changed. See docs/changes.md."""
+
     def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
         """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
 
@@ -235,6 +247,17 @@ class AsyncClientDreams(Over):
         progress: Progress | None = None,
     ) -> MaintenanceResult:
         """Merge insights that say the same. See docs/metrics.md."""
+
+    async def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> RefreshResult:
+        """Make again what rests on something that changed. See docs/changes.md."""
 
     async def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
         """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
@@ -1018,7 +1041,7 @@ class ClientMethods(Over):
 
     @property
     def dreams(self) -> ClientDreams:
-        """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
+        """Dreaming besides `learn` and `dream`: moments, affinities, consolidation, refreshing."""
 
     @property
     def profile(self) -> ClientProfiles:
@@ -1063,6 +1086,9 @@ class ClientMethods(Over):
 
     def forget(self, *targets: str, by: TargetKind | None = None, dry_run: bool = False) -> Receipt:
         """Forget records by id, sources by uri, or things by label, and all that was made of them."""
+
+    def confirm(self, *ids: str, by: str = "") -> Run:
+        """Say that what is stale still holds: it rests on what its premises say now."""
 
     def get_resource(self, id: str) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them."""
@@ -1282,7 +1308,7 @@ class AsyncClientMethods(Over):
 
     @property
     def dreams(self) -> AsyncClientDreams:
-        """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
+        """Dreaming besides `learn` and `dream`: moments, affinities, consolidation, refreshing."""
 
     @property
     def profile(self) -> AsyncClientProfiles:
@@ -1329,6 +1355,9 @@ class AsyncClientMethods(Over):
         self, *targets: str, by: TargetKind | None = None, dry_run: bool = False
     ) -> Receipt:
         """Forget records by id, sources by uri, or things by label, and all that was made of them."""
+
+    async def confirm(self, *ids: str, by: str = "") -> Run:
+        """Say that what is stale still holds: it rests on what its premises say now."""
 
     async def get_resource(self, id: str) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them."""

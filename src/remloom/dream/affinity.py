@@ -3,6 +3,7 @@ docs/moments.md has what the thresholds were chosen by."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
@@ -61,7 +62,7 @@ def link_resources(
         BudgetError: the run's budget is spent; what was judged until then is written.
     """
     if llm:
-        judge_again(store, writer, llm, outdated_pairs(store))
+        deque(judge_again(store, writer, llm, outdated_pairs(store)), maxlen=0)
     pool = AffinityPool(store)
     threshold = options.min_score if options.min_score is not None else pool.threshold()
     positions = [
@@ -188,9 +189,17 @@ def outdated_pairs(store: Store) -> list[str]:
     ]
 
 
-def judge_again(store: Store, writer: Writer, llm: LLM, pair_ids: Iterable[str]) -> None:
-    """Ask the model about these pairs as they are now. An edge that it does not agree to any more
-    ends.
+def reason_of(store: Store, pair_id: str) -> str:
+    """What a model said of a pair."""
+    entry = store.kv.get(_JUDGED, pair_id)
+    return msgspec.json.decode(entry.value, type=Verdict).reason if entry else ""
+
+
+def judge_again(
+    store: Store, writer: Writer, llm: LLM, pair_ids: Iterable[str]
+) -> Iterator[tuple[str, Verdict]]:
+    """Ask the model about these pairs as they are now; gives those that it answered, once they are
+    written. An edge that it does not agree to any more ends.
 
     Raises:
         BudgetError: the run's budget is spent; what was judged until then is written.
@@ -206,6 +215,7 @@ def judge_again(store: Store, writer: Writer, llm: LLM, pair_ids: Iterable[str])
             edges = [replace(edge, valid_to=datetime.now(UTC)) for edge in own]
         counts = {RELATED if verdict.related else "unrelated": len(own)}
         writer.write_each([WritePart(pairs[keys].rests_on, edges=tuple(edges), counts=counts)])
+        yield pairs[keys].id, verdict
 
 
 def _resources(store: Store, pair_id: str) -> list[Resource]:
@@ -261,8 +271,8 @@ def _ask(
         about = rests_on[id]
         pair = by_id[id]
         verdict = memo(_JUDGED, id, pair.premises, about, **msgspec.to_builtins(reply))
-        done = failed_item_key(_RUN_KIND, id)
-        if writer.write_each([WritePart(about, entries=(verdict,), deleted=(done,))]):
+        done = tuple(failed_item_key(kind, id) for kind in {_RUN_KIND, writer.run.kind})
+        if writer.write_each([WritePart(about, entries=(verdict,), deleted=done)]):
             yield pair.keys, reply
 
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import labels
 from ..engine.arguments import Progress
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _SAME = 0.95  # cosine above which two insights say the same (seed 1)
 _RUN_KIND = "consolidate"
-_SUMMARY = "summary"  # kind of resource
+SUMMARY = "summary"  # kind of resource
 _SUMMARIZES = "summarizes"  # edge from a summary to what it sums up
 _LEAST = 3  # insights of a cluster
 _MOST = 8_000  # insights clustered at once: the distances of all pairs take 250 MB
@@ -85,7 +86,7 @@ def consolidate(
         writer.write_each([WritePart((), superseded={old: new})])
     writer.count(insights=len(insights), duplicates=len(duplicates))
     level = [
-        record for record in insights if record.id not in duplicates and record.kind != _SUMMARY
+        record for record in insights if record.id not in duplicates and record.kind != SUMMARY
     ]
     first_level: list[_Cluster] = []
     for number in range(_LEVELS):
@@ -94,7 +95,7 @@ def consolidate(
         writer.count(clusters=len(clusters))
         if not llm or not clusters:
             break
-        ids = sum_up(store, writer, tenant, llm, clusters, progress)
+        ids = _sum_up(store, writer, tenant, llm, clusters, progress)
         # the summaries of the last level are not summed up
         summaries = (
             [store.records.get("resources", id) for id in ids] if number + 1 < _LEVELS else []
@@ -136,7 +137,7 @@ def restored_duplicates(store: Store) -> list[Resource]:
         by = store.records.get("resources", superseded["by"])
         if not isinstance(by, Resource) or (by.id not in stale and _stands(by, superseded[SAID])):
             continue
-        if by.kind != _SUMMARY or not _is_part(store, record, by):
+        if by.kind != SUMMARY or not _is_part(store, record, by):
             restored.append(unhidden(store, record))
     return restored
 
@@ -226,7 +227,7 @@ def _entity_key(record: Resource) -> str:
     return labels.key(name) if isinstance(name, str) and name.strip() else ""
 
 
-def sum_up(
+def _sum_up(
     store: Store,
     writer: Writer,
     tenant: str,
@@ -238,7 +239,7 @@ def sum_up(
     ids: list[str] = []
     waiting: dict[str, _Cluster] = {}
     for cluster in clusters:
-        id = derived_id(tenant, _SUMMARY, *sorted(cluster.ids))
+        id = derived_id(tenant, SUMMARY, *sorted(cluster.ids))
         known = _stored(store, cluster)
         ids.append(known.id if known else id)
         if known is None:
@@ -254,7 +255,7 @@ def sum_up(
         part = WritePart(
             cluster.ids,
             (summary,),
-            tuple(_edges(summary, cluster)),
+            tuple(edges_of(summary, cluster.members)),
             deleted=(failed_item_key(_RUN_KIND, id),),
             superseded=dict(_outgrown(store, summary, cluster)),
             outdated=outdated,
@@ -291,7 +292,7 @@ def _summary(store: Store, id: str, cluster: _Cluster, text: str) -> Resource:
         name=_summary_name(store, id, cluster),
         content=text.strip(),
         category="insight",
-        kind=_SUMMARY,
+        kind=SUMMARY,
         trust="derived",
         generation=1 + max(record.generation for record in members),
         parents=tuple(cluster.ids),
@@ -308,8 +309,31 @@ def _summary_name(store: Store, id: str, cluster: _Cluster) -> str:
     return f"{name} ({id[:8]})" if store.records.lookup([key], edges=0)[key] else name
 
 
-def _edges(summary: Resource, cluster: _Cluster) -> Iterator[Edge]:
-    for record in cluster.members:
+def cluster_of(store: Store, summary: Resource, members: Sequence[Resource]) -> _Cluster | None:
+    """What a summary would sum up now; None: too little is left."""
+    if len(members) < _LEAST:
+        return None
+    ordered = _from_centre(members, matrix(store, [one.id for one in members]))
+    return _Cluster(ordered, tuple(summary.metadata.get("topics", ())))
+
+
+def sum_up_again(ask: Callable[[Call], str], summary: Resource, cluster: _Cluster) -> Resource:
+    """A summary of these insights in the place of an older one."""
+    members = cluster.members
+    return replace(
+        summary,
+        content=ask(_call(cluster)).strip(),
+        generation=1 + max(one.generation for one in members),
+        parents=tuple(cluster.ids),
+        premises=premises_of(cluster.quoted),
+        starts_at=max((one.starts_at for one in members if one.starts_at), default=None),
+        metadata={**summary.metadata, "years": years_of(members)},
+    )
+
+
+def edges_of(summary: Resource, members: Iterable[Resource]) -> Iterator[Edge]:
+    """The edges from a summary to what it sums up."""
+    for record in members:
         about = {"dst_name": record.name, "dst_entity_type": f"resource/{record.kind}"}
         yield Edge(src=summary.name, rel_type=_SUMMARIZES, dst=record.name, properties=about)
 
@@ -320,7 +344,7 @@ def _summaries_of(store: Store, cluster: _Cluster) -> Iterator[Resource]:
     children = [child for member in cluster.ids for child in store.records.children(member)]
     for id in dict.fromkeys(children):
         record = store.records.get("resources", id)
-        is_summary = isinstance(record, Resource) and record.kind == _SUMMARY
+        is_summary = isinstance(record, Resource) and record.kind == SUMMARY
         if is_summary and set(store.records.parents(id)) <= members:
             yield record  # type: ignore[misc]
 

@@ -204,7 +204,7 @@ def _load_nodes(context: DreamContext, plans: Sequence[DreamPlan]) -> list[_Drea
 
 def _ask_questions(context: DreamContext, dreams: Sequence[_Dream]) -> None:
     for dream, reply in _ask_for_each(context, dreams, _question_call):
-        dream.question = " ".join(reply.split()).strip("\"'“”*_` ")
+        dream.question = _as_question(reply)
 
 
 def _search_related(context: DreamContext, dreams: Sequence[_Dream]) -> None:
@@ -230,6 +230,25 @@ def _implant(context: DreamContext, dreams: Sequence[_Dream]) -> None:
     for dream, reply in _ask_for_each(context, dreams, _implant_call):
         assert dream.idea is not None  # noqa: S101 - set above
         dream.insight = parse_insight(dream.idea, reply)
+
+
+def dream_again(
+    ask: Callable[[Call], str],
+    record: Resource,
+    nodes: tuple[Resource, ...],
+    others: tuple[Resource, ...],
+) -> tuple[str, Insight | None]:
+    """Dream once more of these records, with the others that the dream rests on; returns the
+    question, and what came of it."""
+    plan = DreamPlan(record.id, tuple(one.id for one in nodes), "", "")
+    dream = _Dream(plan, nodes, related=others)
+    dream.question = _as_question(ask(_question_call(dream)))
+    dream.idea = Idea(ask(_synthesis_call(dream)), nodes, others)
+    return dream.question, parse_insight(dream.idea, ask(_implant_call(dream)))
+
+
+def _as_question(reply: str) -> str:
+    return " ".join(reply.split()).strip("\"'“”*_` ")
 
 
 def _ask_for_each(

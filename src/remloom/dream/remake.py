@@ -51,7 +51,7 @@ def remake(reads: Reads, removed: RemovedRecords, *, forgotten: bool = True) -> 
         if not left or not by_rules or SUPERSEDED in moment.metadata:
             deleted.append(moment)
             continue
-        described = _describe(reads, moment, left)
+        described = describe_left(reads, moment, left)
         records.append(described)
         unlinked += outdated_edges(reads, moment, described)
         key = labels.key(moment.name)
@@ -90,7 +90,7 @@ def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
             yield unhidden(reads, record)
 
 
-def _describe(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
+def describe_left(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
     """A moment by rules as it is without what goes. Of its topics those stay that are left."""
     names = common_names(left)
     words = {word for resource in left for word in comparable_words(resource.content)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ..llm import LLM, Budget
     from ..runs.writer import Writer
     from .context import MaintenanceResult, Theme
+    from .refresh import RefreshResult
     from .report import Metrics
 
 
@@ -176,6 +178,37 @@ class Dreams:
             model=model,
             dry_run=dry_run,
             budget=budget,
+        )
+
+    def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> RefreshResult:
+        """Make again what rests on something that changed. See docs/changes.md.
+
+        The step that made it makes it of what its premises say now, the lowest generation first.
+        Where that says the same, what rests on it is left alone; where nothing follows any more, it
+        is retired. What no run made is listed as yours: mend it, or `confirm` it.
+
+        Args:
+            ids: these records, and what they rest on; None: all.
+            model, dry_run, budget: as for `moments`. Without a model, what needs one waits.
+            progress: called as `progress(records done, records)`.
+
+        Raises:
+            NotFoundError: there is no record with an id.
+            ModelNotConfiguredError: `model` is True, and there is none.
+            ConflictError: such a run is going on.
+        """
+        from .refresh import refresh
+
+        return refresh(
+            self._engine, ids, model=model, dry_run=dry_run, budget=budget, progress=progress
         )
 
     def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:

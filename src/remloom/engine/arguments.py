@@ -23,6 +23,8 @@ RUN_KINDS = (
     "moments",
     "affinity",
     "consolidate",
+    "refresh",
+    "confirm",
     "observe",
     "normalise",
     "profile",

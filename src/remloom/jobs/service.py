@@ -50,7 +50,7 @@ class Jobs:
         """Have `work` call a method later, in this process or another.
 
         Args:
-            kind: the method: read, learn, dream, moments, affinity, consolidate, observe,
+            kind: the method: read, learn, dream, moments, affinity, consolidate, refresh, observe,
                 normalise, embed_pending, reembed, optimize, sweep, sync, discover.
             payload: its arguments, JSON; a budget as `{"tokens": …, "calls": …, "cost": …}`.
             key: adding the same job under the same key again changes nothing.

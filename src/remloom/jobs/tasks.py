@@ -15,8 +15,8 @@ from ..errors import InvalidInputError, UnknownNameError
 
 # Methods that a job may call: those that take long, and can be begun again.
 KINDS = (
-    "read", "learn", "dream", "moments", "affinity", "consolidate", "observe", "normalise",
-    "embed_pending", "reembed", "optimize", "sweep", "sync", "discover",
+    "read", "learn", "dream", "moments", "affinity", "consolidate", "refresh", "observe",
+    "normalise", "embed_pending", "reembed", "optimize", "sweep", "sync", "discover",
 )  # fmt: skip
 _OF_SOURCES = ("discover", "sync")
 # whose result is kept with its texts: a plan has no value of any row but those of enums

@@ -57,10 +57,11 @@ if TYPE_CHECKING:
     from ..reader.loop.strategy import Strategy as ReadingStrategy
     from ..reader.reader import Reader
     from ..retrieve.options import RecallChanges, RecallOptions
+    from ..runs.run import Run
 
 # the nouns whose methods jobs call, by kind of job; of other kinds the method is of `Memory`
 _JOB_OWNERS = {
-    **dict.fromkeys(("moments", "affinity", "consolidate"), "dreams"),
+    **dict.fromkeys(("moments", "affinity", "consolidate", "refresh"), "dreams"),
     **dict.fromkeys(("observe", "normalise"), "profile"),
     **dict.fromkeys(("optimize", "reembed", "sweep"), "admin"),
     **dict.fromkeys(("sync", "discover"), "schemas"),
@@ -202,7 +203,7 @@ class Memory:
 
     @property
     def dreams(self) -> Dreams:
-        """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
+        """Dreaming besides `learn` and `dream`: moments, affinities, consolidation, refreshing."""
         return Dreams(self._engine)
 
     @property
@@ -326,6 +327,20 @@ class Memory:
                 say which. Nothing was forgotten.
         """
         return self._writing.forget(targets, by=by, dry_run=dry_run)
+
+    def confirm(self, *ids: str, by: str = "") -> Run:
+        """Say that what is stale still holds: it rests on what its premises say now.
+
+        Those that are gone are left out. One run, which `runs.rollback` takes back; the metadata of
+        a record says when it was confirmed, and by whom.
+
+        Raises:
+            NotFoundError: there is no record with an id.
+            InvalidInputError: a record was derived from nothing. Nothing was confirmed.
+        """
+        from ..runs.confirm import confirm
+
+        return confirm(self._engine, ids, by)
 
     # -- getting -----------------------------------------------------------------------------------
 

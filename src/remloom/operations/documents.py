@@ -125,9 +125,9 @@ class ServedDocuments(OfMemory):
         """Have something done later, or at set times, by a worker of the server.
 
         Args:
-            kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
-                embed_pending, sweep, reembed, optimize, sync, discover, or read of a path
-                below `serve_read_roots`. A key needs the scope of what is done, too.
+            kind: the method: learn, dream, moments, affinity, consolidate, refresh, observe,
+                normalise, embed_pending, sweep, reembed, optimize, sync, discover, or read of a
+                path below `serve_read_roots`. A key needs the scope of what is done, too.
             payload: its arguments.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.

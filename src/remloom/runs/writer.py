@@ -40,6 +40,7 @@ class Writer:
         model: name of the embedder; empty: there is none.
         embed: makes the windows of texts, so that what is written can be found at once. None: they
             are queued.
+        stamp: False leaves it as it is which run a record is of: the run only changes some.
         dry_run: write nothing, and collect in `diff` what would be written.
 
     Attributes:
@@ -57,6 +58,7 @@ class Writer:
         model: str = "",
         embed: Embed | None = None,
         dry_run: bool = False,
+        stamp: bool = True,
     ) -> None:
         self._store = store
         self._tenant = tenant
@@ -69,6 +71,7 @@ class Writer:
         self._receipt = Counter(run.receipt)
         self.id = run.id
         self.is_dry = dry_run
+        self._stamps = stamp
         self.diff = Diff()
         self._images = BeforeImages(store, run.id)
         self._watch = ForgettingWatch(store.kv, run.id)
@@ -275,7 +278,7 @@ class Writer:
         self._add_to_receipt(plan.receipt)
 
     def _stamp(self, record: Record) -> Record:
-        if isinstance(record, Resource | Moment):
+        if self._stamps and isinstance(record, Resource | Moment):
             return replace(record, metadata={**record.metadata, "run": self.id})
         return record
 

@@ -7,7 +7,7 @@ calls run at once and the outcome does not depend on which returns first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
@@ -21,6 +21,7 @@ from ...llm.prompts import hint
 from ...model import Entity, Record, Resource
 from ...model.premises import premises_of
 from ...runs.failures import describe_failure
+from ...store.contract import Store
 from ...store.specs import EdgeSpec
 from ...text.sentences import middle
 from ..context import ENTITY_NEIGHBOURS, DreamContext, fresh, quote_resource
@@ -54,7 +55,7 @@ def implant_passages(
     to_list = [passage for passage in section.passages if passage.pending.entities]
     ideas = [_idea(context, passage, section.at) for passage in to_implant]
     implant_calls = [synthesis_call(idea) for idea in ideas if idea.neighbours]
-    list_calls = [_entities_call(passage, passage.text) for passage in to_list]
+    list_calls = [entities_call(passage, passage.text) for passage in to_list]
 
     # all of them in flight at once
     replies = context.ask_all([*implant_calls, *list_calls])
@@ -69,7 +70,7 @@ def implant_passages(
         for learning in passage.pending.learnings
     ]
     learnings = join_learnings([*waiting, *listed])
-    return [*outcomes, *failed], _by_known_names(context, learnings)
+    return [*outcomes, *failed], _by_known_names(context.store, learnings)
 
 
 def implant_learnings(
@@ -145,7 +146,7 @@ def _outcome(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> Ste
     return StepOutcome(tuple(passages), "learned" if insight else "nothing", insight)
 
 
-def _entities_call(passage: LearnPassage, text: str) -> Call:
+def entities_call(passage: LearnPassage, text: str) -> Call:
     quoted: Quote = replace(quote_resource(passage.resources[0]), text=text)
     slots = {"passage": quoted}
     return Call("entities", slots, returns=Learnings, subjects=passage.ids, lists_all=True)
@@ -167,7 +168,7 @@ def _answered(
             else:
                 answered.append((passage, reply))
         waiting = again
-        replies = context.ask_all([_entities_call(*one) for one in waiting])
+        replies = context.ask_all([entities_call(*one) for one in waiting])
     return answered
 
 
@@ -181,18 +182,12 @@ def _parse_learnings(
             reason = describe_failure(reply)
             failed.append(StepOutcome(passage.ids[:1], "failed", reason=reason, step="entities"))
         listed = getattr(reply, "items", ()) if isinstance(reply, ModelError) else reply
-        for key, learning in _usable(listed).items():
-            of_entity = EntityLearning(
-                learning.entity,
-                learning.learning,
-                (passage.id,),
-                tuple(premises_of(passage.resources).items()),
-            )
-            learnings.append((key, of_entity))
+        for key, learning in usable_learnings(listed).items():
+            learnings.append((key, _of_passage(learning, passage)))
     return learnings, failed
 
 
-def _usable(learnings: Iterable[Learning]) -> dict[str, Learning]:
+def usable_learnings(learnings: Iterable[Learning]) -> dict[str, Learning]:
     """The learnings that name and say something, by key; of each name the first."""
     usable: dict[str, Learning] = {}
     for learning in learnings:
@@ -203,12 +198,25 @@ def _usable(learnings: Iterable[Learning]) -> dict[str, Learning]:
     return usable
 
 
+def by_known_names(
+    store: Store, listed: Mapping[str, Learning], passage: LearnPassage
+) -> list[EntityLearning]:
+    """What a passage teaches, under the names that memory knows its entities by."""
+    learnings = {key: _of_passage(learning, passage) for key, learning in listed.items()}
+    return _by_known_names(store, learnings)
+
+
+def _of_passage(learning: Learning, passage: LearnPassage) -> EntityLearning:
+    premises = tuple(premises_of(passage.resources).items())
+    return EntityLearning(learning.entity, learning.learning, (passage.id,), premises)
+
+
 def _by_known_names(
-    context: DreamContext,
+    store: Store,
     learnings: dict[str, EntityLearning],
 ) -> list[EntityLearning]:
     """The learnings under the names that memory knows their entities by: it may know an alias."""
-    records_by_key = context.store.records.lookup(list(learnings), edges=0) if learnings else {}
+    records_by_key = store.records.lookup(list(learnings), edges=0) if learnings else {}
     renamed = []
     for key, learning in learnings.items():
         entities = [record for record in records_by_key[key] if isinstance(record, Entity)]

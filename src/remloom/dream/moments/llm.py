@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
+from ...errors import ModelError
 from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...llm import LLM, Call, Quote
@@ -161,15 +162,36 @@ def _quote_turn(resource: Resource) -> Quote:
     return quoted
 
 
+def describe_again(
+    store: Store,
+    writer: Writer,
+    llm: LLM,
+    former: Sequence[Moment],
+    resources: tuple[Resource, ...],
+) -> list[Moment]:
+    """Ask the model again what happened in these resources, of which it made `former` moments;
+    returns what it makes now. Raises ModelError: the call failed."""
+    whole = store.records.get("moments", former[0].parent_moment)
+    piece = _piece(resources, whole if isinstance(whole, Moment) else former[0])
+    (reply,) = llm.ask_all([_call(piece)])
+    writer.count_calls([reply])
+    if isinstance(reply, ModelError):
+        raise reply
+    return _write(store, writer, llm.name, piece, reply, former)
+
+
 def _write(
     store: Store,
     writer: Writer,
     model: str,
     piece: _Piece,
     drafts: Sequence[MomentDraft],
-) -> None:
-    """Write the moments of a piece, and that it was described: it may be that nothing happened."""
-    former = current_moments(store, piece.resources, by_model=True)
+    outdated: Sequence[Moment] = (),
+) -> list[Moment]:
+    """Write the moments of a piece, and that it was described: it may be that nothing happened.
+    Those of before, and `outdated` ones, are retired."""
+    by_id = {one.id: one for one in current_moments(store, piece.resources, by_model=True)}
+    former = list((by_id | {one.id: one for one in outdated}).values())
     moments = []
     names: set[str] = set()
     for number, draft in enumerate(drafts):
@@ -194,6 +216,7 @@ def _write(
         counts={"told": len(moments), "nothing": int(not moments)},
     )
     writer.write_each([part])
+    return moments
 
 
 def _moment(

@@ -204,6 +204,12 @@ TABLE: dict[str, dict[str, Command]] = {
             llm=True,
         ),
         "consolidate": Command("dreams.consolidate", phases=("summaries",), llm=True),
+        "refresh [ID...]": Command(
+            "dreams.refresh", function="dreams.refresh", phases=("records",), llm=True
+        ),
+        "confirm ID...": Command(
+            "confirm", function="dreams.confirm", view="dreams.draw_confirmed"
+        ),
         "metrics": Command("dreams.metrics", function="dreams.metrics"),
     },
     "Know the user": {

@@ -194,6 +194,7 @@ _KINDS = {
     "dreams.moments": "moments",
     "dreams.affinity": "affinity",
     "dreams.consolidate": "consolidate",
+    "dreams.refresh": "refresh",
     "profile.observe": "observe",
     "profile.normalise": "normalise",
     "embed_pending": "embed_pending",

@@ -20,8 +20,10 @@ from ..frame.command import Report
 
 if TYPE_CHECKING:
     from ....dream.context import MaintenanceResult
+    from ....dream.refresh import RefreshResult
     from ....llm import UsageReport
     from ....memory import Memory
+    from ....runs.run import Run
 
 KIND = "rem_dream"  # of resource
 SHOWN_DREAMS = 20  # of a learning run; `remloom search` finds the others
@@ -171,6 +173,23 @@ def affinity(
     return memory.dreams.affinity(
         **(window(since) if since else {}), neighbours=neighbours, **options
     )
+
+
+def refresh(memory: Memory, *ids: str, **options: Any) -> RefreshResult:
+    """Make again what rests on something that changed; without an ID, all of it.
+
+    What no run made is listed: mend it, or confirm that it still holds.
+    """
+    return memory.dreams.refresh(ids or None, **options)
+
+
+def confirm(memory: Memory, *ids: str, by: str = "") -> Run:
+    """Say that records still hold, though something that they rest on changed.
+
+    Args:
+        by: who says so.
+    """
+    return memory.confirm(*ids, by=by)
 
 
 def window(since: str) -> dict[str, Any]:

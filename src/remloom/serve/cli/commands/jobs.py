@@ -31,8 +31,8 @@ def add(
 ) -> Job:
     """Have a method called by a worker, once.
 
-    KIND is the method: read, learn, dream, moments, affinity, consolidate, observe, normalise,
-    embed_pending, reembed, optimize, sweep, sync or discover. For example:
+    KIND is the method: read, learn, dream, moments, affinity, consolidate, refresh, observe,
+    normalise, embed_pending, reembed, optimize, sweep, sync or discover. For example:
     remloom jobs add read source=notes/
 
     Args:

@@ -85,6 +85,7 @@ _TYPES = {
     "ReadReport": ResultType("runs.draw_report", _reading_code),
     "Reading": ResultType(has_own_form=True),
     "Recall": ResultType("hits.draw_recall", has_own_form=True),
+    "RefreshResult": ResultType("dreams.draw_refreshed", _did_not_end, _RUN_FAILS),
     "Receipt": ResultType("answers.draw_receipt", lambda receipt: bool(receipt.remaining)),
     "RecordView": ResultType("answers.draw_record_view", has_own_form=True),
     "RowsMigrated": ResultType("databases.draw_migrated"),

@@ -18,6 +18,7 @@ from .tables import draw_pairs, draw_table
 if TYPE_CHECKING:
     from ....dream.context import MaintenanceResult
     from ....dream.learn.run import LearnResult
+    from ....dream.refresh import RefreshResult
     from ....dream.rem_cycle import DreamResult
     from ....dream.report import Metrics
     from ....model import ReadReport
@@ -158,6 +159,42 @@ def draw_maintenance(done: MaintenanceResult) -> RenderableType:
             Text(f"next: {_next(run)}", "dim"),
         ]
     return Group(*lines, *parked_view(done.failed))
+
+
+# what became of something stale, in the order in which it is shown
+_BECAME = {
+    "again": "made again",
+    "same": "says the same",
+    "retired": "retired",
+    "yours": "yours to mend or confirm",
+    "waits": "waits for others, or a model",
+    "failed": "failed",
+}
+
+
+def draw_refreshed(done: RefreshResult) -> RenderableType:
+    lines: list[Text] = []
+    for outcome, words in _BECAME.items():
+        for item in done.stale:
+            if item.outcome == outcome:
+                lines.append(Text.assemble((words, "bold"), f"  {item.name}  {short_id(item.id)}"))
+                lines.append(Text(f"  {item.why}{item.reason and ': '}{item.reason}", "dim"))
+                texts = (("was", item.before), ("is", item.after))
+                lines += [Text(f"  {word}: {one_line(text)}") for word, text in texts if text]
+    if not done.stale:
+        lines.append(Text("nothing is stale"))
+    if done.diff is not None:
+        lines.append(Text("a dry run: nothing was written", "yellow"))
+    elif done.run.receipt.get("records"):
+        lines.append(Text(f"undo: remloom dream rollback {short_id(done.run.id)}", "dim"))
+    if done.run.status == "stopped":
+        lines.append(Text(f"stopped: {done.run.reason}", "yellow"))
+    return Group(*lines)
+
+
+def draw_confirmed(done: Run) -> str:
+    count = plural(done.counts.get("confirmed", 0), "record")
+    return f"confirmed {count}; undo: remloom dream rollback {short_id(done.id)}"
 
 
 def _summary(kind: str, counts: Mapping[str, int]) -> list[str]:

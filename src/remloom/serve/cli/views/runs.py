@@ -57,6 +57,8 @@ NOUNS = {
     "kept": ("kept as it was changed since", "kept as they were changed since"),
     "merged": ("edge merged", "edges merged"),
     "updated": ("record changed", "records changed"),
+    "again": ("made again", "made again"),
+    "same": ("that says the same", "that say the same"),
     "superseded": ("record replaced", "records replaced"),
     "unchanged": ("there already", "there already"),
     "clusters": ("cluster", "clusters"),

@@ -1,0 +1,102 @@
+"""Confirming: what is stale still holds, somebody says, of what it rests on as that is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import labels
+from ..engine.engine import Engine
+from ..errors import InvalidInputError, NotFoundError
+from ..kv import Entry
+from ..model import Moment, Record, Resource
+from ..model.premises import premises_of
+from ..store.contract import Store
+from ..store.rules.premise_entries import (
+    PREMISE,
+    LostPremise,
+    SlotPremise,
+    lost_key,
+    premise_entry,
+    premises_beside,
+    slot_digest,
+)
+from .lifecycle import run_to_end
+from .run import Run, begin_run
+from .write_plan import EntryKey
+from .writer import Writer
+
+CONFIRMED = "confirmed"  # in the metadata of a record: when it was said to hold still, and by whom
+
+
+def confirm(engine: Engine, ids: Sequence[str], by: str) -> Run:
+    """Say that records hold still; see `Memory.confirm`."""
+    store = engine.store
+    if not ids:
+        raise InvalidInputError("nothing is to be confirmed", remedy="give the ids of records")
+    for id in ids:
+        _derived(store, id)
+    # any number of them is one run, which is taken back as a whole
+    run = begin_run(store, "confirm", {"ids": list(ids)})
+    writer = Writer(store, engine.tenant, run, model=engine.embedder_name, stamp=False)
+    at = datetime.now(UTC)
+    with run_to_end(writer):
+        records = [_confirmed(store, _derived(store, id), at, by) for id in dict.fromkeys(ids)]
+        entries = [entry for one in records for entry in _slots(store, one.id, at)]
+        gone = [key for one in records for key in lost_premises(store, one.id)]
+        writer.write(
+            [one.id for one in records],
+            records,
+            entries=entries,
+            deleted=gone,
+            counts={CONFIRMED: len(records)},
+        )
+    return writer.run
+
+
+def lost_premises(store: Store, id: str) -> Iterator[EntryKey]:
+    """The entries that say what a record rests on that is gone."""
+    for premise in premises_beside(store.kv, id):
+        if isinstance(premise, LostPremise):
+            yield PREMISE, lost_key(id, premise.id)
+
+
+def _derived(store: Store, id: str) -> Resource | Moment:
+    record = store.records.get(None, id)
+    if record is None:
+        raise NotFoundError(f"there is no record {id!r}", id=id)
+    if isinstance(record, Resource) and (record.generation or premises_beside(store.kv, id)):
+        return record
+    if isinstance(record, Moment) and record.resource_refs:
+        return record
+    raise InvalidInputError(
+        f"{record.name!r} was derived from nothing, so nothing it rests on can have changed",
+        remedy="confirm what is shown as stale",
+        id=id,
+    )
+
+
+def _confirmed(store: Store, record: Resource | Moment, at: datetime, by: str) -> Resource | Moment:
+    refs = record.resource_refs if isinstance(record, Moment) else store.records.parents(record.id)
+    found: list[Record | None] = [store.records.get(None, id) for id in refs]
+    there = [one for one in found if one is not None]
+    told: dict[str, Any] = {"at": at.isoformat(), **({"by": by} if by else {})}
+    changes: dict[str, Any] = {
+        "premises": premises_of(there),
+        "metadata": {**record.metadata, CONFIRMED: told},
+    }
+    if isinstance(record, Resource):
+        changes["parents"] = tuple(one.id for one in there)
+    return replace(record, **changes)
+
+
+def _slots(store: Store, id: str, at: datetime) -> Iterator[Entry]:
+    for premise in premises_beside(store.kv, id):
+        if isinstance(premise, SlotPremise):
+            key = labels.key(premise.entity)
+            owners = store.records.lookup([key])[key]
+            said = slot_digest(owners, premise.attribute)
+            yield premise_entry(id, replace(premise, said=said, at=at))
