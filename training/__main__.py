@@ -23,7 +23,7 @@ def main() -> None:
         dest="tried",
         type=Path,
         metavar="FILE",
-        help="of texts, one a line: train nothing ('support', which sees pairs, is left out)",
+        help="of texts, one a line: train nothing (heads that see pairs are left out)",
     )
     chosen = parser.parse_args()
     if unknown := set(chosen.head) - set(HEADS):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from remloom.heads.differences import compare, differences
+from remloom.heads.differences import compare, differences, transition
 from remloom.heads.features import BUCKETS, features, spelling, wording
 from remloom.heads.head import HEARD
 
@@ -55,7 +55,7 @@ class Subject(NamedTuple):
     @property
     def sees_pairs(self) -> bool:
         """Whether it sees a text beside the one that it is of."""
-        return self.sees is _differences
+        return self.sees in (_differences, _transition)
 
 
 def _kind(text: Text) -> str | None:
@@ -114,6 +114,10 @@ def _differences(text: Text) -> Features:
     return differences(text.text, text.of)
 
 
+def _transition(text: Text) -> Features:
+    return transition(text.text, text.of)
+
+
 def _nearness(text: Text) -> str:
     # who invents lies changes a word of the line, who says what is true of it uses other words;
     # in answers it is not so
@@ -134,6 +138,7 @@ HEADS = {
     "question": Subject(("questions",), _question),
     "order": Subject(("orders", "turns"), _order, _wording),
     "reply": Subject(("replies", "support", "turns"), _reply),
+    "change": Subject(("changes",), lambda text: text.label[1], _transition),
     "language": Subject(("languages", "turns"), _language, _spelling),
 }
 

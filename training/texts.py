@@ -1,5 +1,5 @@
 """The texts that the heads are trained on: files by subject and language, a table a label, a line a
-text; or pairs of a quote and claims about it."""
+text; or pairs of a quote and claims about it, or of what somebody said earlier and later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ FOLDER = Path(__file__).parent / "texts"
 
 
 class Text(NamedTuple):
-    """A text, and the path of the table that it stands in; of a claim, what it is a claim about."""
+    """A text, and the path of the table that it stands in; of a claim, what it is a claim about; of
+    what was said later, what was said earlier."""
 
     text: str
     label: tuple[str, str]
@@ -51,6 +52,9 @@ def _read_file(path: Path) -> Iterator[Text]:
             yield Text(claim, ("claim", "holds"), language, pair["quote"])
         for claim in pair["lies"]:
             yield Text(claim["text"], ("claim", "lie"), language, pair["quote"])
+    for pair in data.pop("change", ()):
+        label = "ends" if pair["ends"] else "stands"
+        yield Text(pair["later"], ("change", label), language, pair["earlier"])
     for first, table in data.items():
         for second, rows in table.items():
             if not isinstance(rows, dict) or not isinstance(rows.get("texts"), str):

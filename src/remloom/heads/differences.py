@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, product
+from itertools import compress, groupby, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -114,9 +114,21 @@ def compare(claim: str, lines: str) -> Comparison:
 
 def differences(claim: str, lines: str) -> Features:
     """The buckets of a claim and the lines that it is of, in ascending order, each once."""
-    named = set(_named(compare(claim, lines)))
+    return _buckets(set(_named(compare(claim, lines))))
+
+
+def _buckets(named: set[str]) -> Features:
     hashed = np.fromiter((crc32(name.encode()) for name in named), np.uint32, len(named))
     return np.unique(hashed % BUCKETS).astype(np.int64)
+
+
+def transition(later: str, earlier: str) -> Features:
+    """The buckets of what somebody said later beside what they said earlier: those of the words in
+    which they differ, of those that they share, and of the later ones in their order."""
+    compared = compare(later, earlier)
+    shared = compress(compared.words, compared.there)
+    pairs = pairwise(("^", *compared.words, "$"))
+    return _buckets({*_named(compared), *map("={}".format, shared), *map(" ".join, pairs)})
 
 
 def content_words(text: str) -> dict[str, str]:

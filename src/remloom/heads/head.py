@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LANGUAGE = "language"  # the head that sees how words are spelled, and not which they are
 ORDER = "order"  # the head that sees words and pairs of them: it is asked of many texts
+CHANGE = "change"  # the head that sees what was said later beside what was said earlier
 # each has its texts, and its figures, in training/
 NAMES = (
     "statement",
@@ -37,6 +38,7 @@ NAMES = (
     "question",
     ORDER,
     "reply",
+    CHANGE,
     LANGUAGE,
 )
 # probability by "statement", of words alone, from which on a sentence says something lasting;

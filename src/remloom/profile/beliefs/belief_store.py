@@ -43,7 +43,7 @@ from ..evidence.evidence import (
     value_key,
 )
 from ..slots.registry import SlotRegistry, registry_of
-from ..slots.slot import EXTRAS, Slot
+from ..slots.slot import EXTRAS, OWN_WORDS, Slot
 from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, retracted_at, view
 from .profile import Profile
 from .reliability import Constants
@@ -434,9 +434,15 @@ class BeliefStore:
         return pieces
 
 
-def ends_of_nothing(reads: Reads, removed: Mapping[str, Record]) -> list[Resource]:
-    """The records of edits that ended a value by hand, and quote it, where all that said it goes
-    with these records."""
+def ends_of_nothing(
+    reads: Reads, removed: Mapping[str, Record], *, by_hand: bool = True
+) -> list[Resource]:
+    """The records of what ended a value, and quotes it in words that are not its own, where all
+    that said it goes with these records.
+
+    Args:
+        by_hand: edits, too; else only what ended a sentence.
+    """
     forgotten = [
         from_record(one)
         for one in removed.values()
@@ -449,9 +455,15 @@ def ends_of_nothing(reads: Reads, removed: Mapping[str, Record]) -> list[Resourc
     for key in {_key_of(slots, one) for one in forgotten if one.slot}:
         pieces = [one for one in _pieces_on(reads, key) if one.id not in removed]
         said = {value_key(one.value) for one in pieces if not one.ends}
-        quotes = (one for one in pieces if one.ends and one.authority == "edit")
+        quotes = (one for one in pieces if one.ends and _quotes(one, by_hand=by_hand))
         ids += [one.id for one in quotes if one.value != "" and value_key(one.value) not in said]
     return stored_resources(reads, ids)
+
+
+def _quotes(piece: Piece, *, by_hand: bool) -> bool:
+    if piece.authority == "edit":
+        return by_hand
+    return piece.slot.startswith(OWN_WORDS)
 
 
 def _key_of(slots: SlotRegistry, evidence: Evidence) -> str:

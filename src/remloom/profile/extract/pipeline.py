@@ -24,6 +24,7 @@ from ..beliefs.recorder import Recorder
 from ..evidence.claim import FieldMapping
 from ..evidence.evidence import KIND, NORMALISE, from_record, is_due
 from ..slots.registry import registry_of
+from .endings import Endings
 from .hearing import HEADS, Hearing
 from .model import ModelExtractor
 from .normalise import Normaliser, NormaliseResult
@@ -75,11 +76,12 @@ class Pipeline:
                 }
             )
         mappings: list[FieldMapping] = []
+        recorder = Recorder(self._store, self._beliefs, writer)
         new_scanner = partial(
             Scanner,
             self._store,
             writer,
-            Recorder(self._store, self._beliefs, writer),
+            recorder,
             slots=self._beliefs.slots,
             settings=self._engine.settings,
             from_start=from_start,
@@ -95,6 +97,8 @@ class Pipeline:
                 ]
             for scanner in scanners:
                 scanner.run(limit=limit, progress=progress)
+            if not self._dry_run:
+                Endings(self._store, self._beliefs, writer, recorder, self._engine.tenant).run()
             if llm is None or is_due(self._store, datetime.now(UTC)):
                 mappings = self._normaliser(writer, llm).run()
         would_be = [
