@@ -186,11 +186,19 @@ def test_it_is_shown_where_a_record_is_described_and_traced(memory: Memory) -> N
     changed = memory.get_resource("note").updated_at
     [described] = memory.admin.describe("dream").as_dict()["records"]
     assert described["stale"]["reason"] == "below"
-    assert described["stale"]["path"] == ("insight", "note")
+    assert described["stale"]["path"] == ["insight", "note"]
+    assert described["stale"]["message"].startswith(
+        "note, further below, is no longer what it was on "
+    )
     found = {entry.id: entry.stale for entry in memory.history("dream").entries}
+
+    def stale_by(reason: Any, *path: str) -> Stale:
+        stale = Stale(reason=reason, path=path, at=changed)
+        return replace(stale, message=stale.in_words("note"))
+
     assert found == {
-        "dream": Stale(reason="below", path=("insight", "note"), at=changed),
-        "insight": Stale(reason="changed", path=("note",), at=changed),
+        "dream": stale_by("below", "insight", "note"),
+        "insight": stale_by("changed", "note"),
         "note": None,
     }
     shown = SHOW.does(memory, SHOW.takes(what="insight"), None)

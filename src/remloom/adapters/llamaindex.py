@@ -194,6 +194,8 @@ def _node_of(hit: RecallHit) -> TextNode:
         metadata["trust"] = record.trust
         if record.starts_at is not None:
             metadata["at"] = record.starts_at.isoformat()
+    if hit.stale is not None:
+        metadata["stale"] = str(hit.stale)
     return TextNode(
         id_=hit.id,
         text=hit.content or hit.name,

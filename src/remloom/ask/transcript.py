@@ -17,7 +17,6 @@ from ..model import (
     SelectReport,
     TraverseReport,
     TypeCount,
-    record_dict,
     trust_of,
 )
 from ..text.quoting import one_line, quoted, quoted_lines
@@ -85,9 +84,8 @@ class Transcript:
             yield text
 
     def _hit_passage(self, hit: Hit) -> str:
-        record = hit.record
         excerpt = _excerpt(hit.content, hit.matched)
-        return self._passage(record_dict(record), excerpt, trust_of(record))
+        return self._passage(hit.as_dict(), excerpt, trust_of(hit.record))
 
     def _node_passage(self, node: Node) -> str:
         record = node.record
@@ -105,6 +103,8 @@ class Transcript:
         if fields.get("uri"):
             lines.append(f"> from {one_line(citation.source)}")
         lines += quoted_lines(excerpt)
+        if stale := fields.get("stale"):
+            lines.append(f"> may not hold any more: {one_line(stale['message'])}")
         shown = {name: fields.get(name) for name in _SHOWN_FIELDS}
         shown |= fields.get("properties", {}) | fields.get("fields", {})
         for name, value in shown.items():

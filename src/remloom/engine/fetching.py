@@ -13,7 +13,7 @@ from ..model import Direction, Edge, Entity, Moment, Resource, label_of_record
 from ..predicates import Query
 from ..store.contract import Reads, Store
 from ..store.encoding import SCHEMAS
-from ..store.meanings import no_own_label, own_keys, several_meanings
+from ..store.meanings import by_id, no_own_label, own_keys, several_meanings
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
 
@@ -21,13 +21,14 @@ _R = TypeVar("_R", Resource, Entity, Moment)
 
 
 def fetch(reads: Reads, kind: type[_R], id: str) -> _R:
-    """Get the record of a kind with this id.
+    """Get the record of a kind with this id, or the only one whose id begins so.
 
     Raises:
         NotFoundError: there is none.
+        AmbiguousLabelError: several ids begin so.
     """
-    record = reads.records.get(kind.schema, check_text(id, "an id"))
-    if record is None:
+    record = by_id(reads, check_text(id, "an id"))
+    if record is None or record.schema != kind.schema:
         raise NotFoundError(
             f"no record of {kind.schema} has the id {id!r}",
             remedy="look it up by its label",

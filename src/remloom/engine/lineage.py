@@ -27,8 +27,8 @@ from ..model import (
 from ..model.premises import Stale
 from ..model.records import set_values
 from ..store.contract import Store
-from ..store.meanings import own_keys
-from ..store.premises import find_stale
+from ..store.meanings import by_id, own_keys
+from ..store.premises import find_stale, named
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from ..store.united import find_united, together, told
@@ -54,7 +54,7 @@ class LineageEntry(Struct, frozen=True, kw_only=True):
     def as_dict(self) -> dict[str, Any]:
         """Give the entry as a dictionary of its fields."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return fields | {"stale": msgspec.to_builtins(self.stale)}
+        return fields | {"stale": self.stale and self.stale.as_dict()}
 
 
 class EntityChange(Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class DescribedRecord(Struct, frozen=True, kw_only=True):
         if self.sources is not None:
             fields["sources"] = self.sources
         if self.stale is not None:
-            fields["stale"] = msgspec.to_builtins(self.stale)
+            fields["stale"] = self.stale.as_dict()
         if self.written_later:
             fields["written_later"] = True
         return fields
@@ -139,7 +139,7 @@ def trace(store: Store, id: str) -> Lineage:
     """Trace a record back to what was read; see `Memory.history`."""
     from ..store.history import list_changes
 
-    origin = store.records.get(None, check_text(id, "an id"))
+    origin = by_id(store, check_text(id, "an id"))
     if origin is None:
         raise NotFoundError(f"no record has the id {id!r}", id=id)
     # by id, breadth first: a record of two ways is listed at its least depth
@@ -154,7 +154,7 @@ def trace(store: Store, id: str) -> Lineage:
         parents = (store.records.get(None, parent) for parent in entry.parents)
         queue.extend((parent, depth + 1) for parent in parents if parent is not None)
     changes = list_changes(store, origin) if isinstance(origin, Entity) else []
-    stale = find_stale(store.records, entries)
+    stale = named(store.records, find_stale(store.records, entries))
     return Lineage(
         entries=[replace(entry, stale=stale.get(id)) for id, entry in entries.items()],
         changes=[EntityChange(**change) for change in changes],
@@ -212,7 +212,7 @@ def _records_of(store: Store, id_or_label: str) -> list[Record]:
     """
     from ..store.forgetting.forget import targets
 
-    record = store.records.get(None, id_or_label)
+    record = by_id(store, id_or_label)
     if record is not None:
         return [record]
     key = labels.key(id_or_label)

@@ -35,6 +35,7 @@ from ..retrieve.prompt_context import text_of, within_budget
 from ..retrieve.recall import PARTS
 from ..settings import DEFAULT_EMBEDDER, Settings
 from ..store.contract import Store
+from ..store.premises import marked
 from ..store.results import Match
 from ..store.rules.vector_validation import to_vector
 from ..store.specs import SearchSpec
@@ -184,7 +185,8 @@ class Federation:
         """
 
         def work(view: GrantedStore, _: Store) -> TenantAnswer:
-            answer = Executor(_as_store(view)).lookup(Lookup(labels))
+            executor = Executor(_as_store(view), find_stale=view.find_stale)
+            answer = executor.lookup(Lookup(labels))
             missing = answer.report.missing if isinstance(answer.report, LookupReport) else ()
             return TenantAnswer(
                 hits=answer.records, suggestions=answer.suggestions, missing=missing
@@ -234,7 +236,7 @@ class Federation:
                 lambda count: view.search.vector(vector, SearchSpec(count, schema, condition)),
                 limit,
             )
-            return TenantAnswer(hits=hits)
+            return TenantAnswer(hits=marked(hits, view.find_stale))
 
         return self._merged(self._fan_out.ask("search", "federation.search", work), limit)
 
@@ -262,7 +264,8 @@ class Federation:
             def fetch(count: int) -> list[Match]:
                 return view.search.text(text, SearchSpec(count, schema, condition))
 
-            return TenantAnswer(hits=search_distinct(fetch, limit))
+            hits = search_distinct(fetch, limit)
+            return TenantAnswer(hits=marked(hits, view.find_stale))
 
         return self._merged(self._fan_out.ask("search", "federation.search_text", work), limit)
 
@@ -297,6 +300,7 @@ class Federation:
                 late,
                 deadline=deadline,
                 has_learned_order=self._has_learned_order,
+                find_stale=view.find_stale,
             )
             recalled = recaller.recall(question, own)
             return TenantAnswer(hits=recalled.hits, reason=recalled.reason, note=recalled.note)

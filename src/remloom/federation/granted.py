@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import ForbiddenError, InvalidInputError
 from ..model import Entity, Moment, Record, Resource, Row
+from ..model.premises import Stale
 from ..predicates import All, And, In, Not, Or, Predicate, Query, VectorSimilar
 from ..sql.columns import RENAMED
 from ..store.batch import Vector
@@ -30,6 +31,7 @@ from ..store.definitions import Schemas
 from ..store.encoding import SCHEMAS, embedded_text
 from ..store.indexes.name_similarity import NameMatches, split_name
 from ..store.indexes.postings import K1, B
+from ..store.premises import find_stale, named
 from ..store.results import Match, with_summaries
 from ..store.specs import MOST_SUMMARIES, EdgeSpec, NameSpec, SearchSpec
 from ..text.analysis import term_set, terms
@@ -67,10 +69,22 @@ class GrantedStore:
         self.vectors = _Vectors(scope)
         self.token_vectors = _TokenVectors(scope)
         self.snapshot = store.snapshot
+        self._scope = scope
 
     def schemas(self) -> Schemas:
         """The definitions of the registered schemas that were granted."""
         return self._registered
+
+    def find_stale(self, ids: Iterable[str]) -> dict[str, Stale]:
+        """Find which of some granted records are stale; of why, only the reason where what changed,
+        or what lies between, was not granted."""
+        records = self._scope.store.records
+        found = find_stale(records, ids)
+        on_the_way = {id for stale in found.values() for id in stale.path}
+        granted = {*self._scope.granted(list(on_the_way))}
+        seen = {id: one for id, one in found.items() if granted.issuperset(one.path)}
+        hidden = {id: Stale(reason=found[id].reason) for id in found.keys() - seen.keys()}
+        return named(records, seen) | named(records, hidden)
 
 
 class _Scope:

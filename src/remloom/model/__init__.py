@@ -33,6 +33,7 @@ from .records import (
     is_written_after,
     label_of_record,
     record_dict,
+    short_id,
     trust_of,
 )
 from .reports import (
@@ -115,5 +116,6 @@ __all__ = [
     "is_written_after",
     "label_of_record",
     "record_dict",
+    "short_id",
     "trust_of",
 ]

@@ -8,7 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from .edges import Edge
-from .records import Resource, cited, record_dict, set_values
+from .premises import Stale
+from .records import Record, Resource, cited, record_dict, set_values
 from .traversal import (
     FoundRecord,
     Meaning,
@@ -30,6 +31,8 @@ class Hit(FoundRecord, frozen=True, gc=False, kw_only=True):
     copies: tuple[str, ...] = ()
     # of AS OF: what it says was written after that time; what it said then is not kept
     written_later: bool = False
+    # why what was made of others may not hold any more
+    stale: Stale | None = None
 
     @property
     def content(self) -> str:
@@ -71,7 +74,10 @@ class Hit(FoundRecord, frozen=True, gc=False, kw_only=True):
         shown = record_dict(self.record)
         shown["score"] = round(self.score, 6)
         return shown | set_values(
-            matched=self.matched, copies=list(self.copies), written_later=self.written_later
+            matched=self.matched,
+            copies=list(self.copies),
+            written_later=self.written_later,
+            stale=self.stale and self.stale.as_dict(),
         )
 
 
@@ -199,6 +205,8 @@ class RecallHit(Hit, frozen=True, kw_only=True):
     path: tuple[tuple[str, str, str], ...] = ()
     before: tuple[Resource, ...] = ()  # the neighbours of it in its source
     after: tuple[Resource, ...] = ()
+    # of what is stale: what it rests on that changed, as it is now, if it is still there
+    changed: Record | None = None
 
     def as_dict(self) -> dict[str, Any]:
         shown = super().as_dict()
@@ -211,6 +219,8 @@ class RecallHit(Hit, frozen=True, kw_only=True):
                 shown[side] = [
                     {"id": one.id, "name": one.name, "content": one.content} for one in neighbours
                 ]
+        if self.changed is not None:
+            shown["changed"] = record_dict(self.changed)
         return shown
 
 

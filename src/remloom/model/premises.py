@@ -31,25 +31,37 @@ class Stale(Struct, frozen=True, kw_only=True):
 
     # gone: read again with other words, or no longer in its source; below: it is none of its own
     reason: Literal["changed", "expired", "gone", "below"]
-    path: tuple[str, ...]  # ids, from one that it was made of down to the premise
-    at: datetime  # when the premise was updated last, expired or went
+    # ids, from one that it was made of down to the premise; empty: whoever asks may not see them
+    path: tuple[str, ...] = ()
+    # when the premise was updated last, expired or went; None: whoever asks may not see it
+    at: datetime | None = None
     name: str = ""  # of a premise that is gone
     uri: str = ""  # where that was read
+    message: str = ""  # all of it in words, with the name of the premise
 
     @property
     def premise(self) -> str:
-        """The id of what changed."""
-        return self.path[-1]
+        """The id of what changed; empty: whoever asks may not see it."""
+        return self.path[-1] if self.path else ""
 
     def __str__(self) -> str:
-        since = f"on {self.at:%Y-%m-%d}"
-        what = self.path[0] if self.reason != "below" else f"{self.premise}, below {self.path[0]},"
+        return self.message or self.in_words()
+
+    def in_words(self, name: str = "") -> str:
+        """Say why, with the name of what changed; default its id."""
+        since = f" on {self.at:%Y-%m-%d}" if self.at else ""
+        what = name or self.premise or "something that it rests on"
         return {
-            "changed": f"{what} changed {since}",
-            "expired": f"{what} expired {since}",
-            "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}, {since}",
-            "below": f"{what} is no longer what it was, {since}",
+            "changed": f"{what} changed{since}",
+            "expired": f"{what} expired{since}",
+            "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}{since}",
+            "below": f"{self.name or what}, further below, is no longer what it was{since}",
         }[self.reason]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Make the JSON object: the reason, the path, the time, and all of it in words."""
+        at = self.at and self.at.isoformat()
+        return {"reason": self.reason, "path": list(self.path), "at": at, "message": str(self)}
 
 
 def says(record: Record) -> int:

@@ -17,6 +17,7 @@ from .edges import Edge
 
 # property of an entity that is known only from reading; it goes when somebody writes of the entity
 EXTRACTED = "extracted"
+SHORT_ID = 8  # digits
 SESSION_GAP = timedelta(hours=6)  # of silence in a chat, after which a new session begins
 
 # roles in a chat with an assistant, and what they are called
@@ -306,6 +307,17 @@ def cited(uri: str, metadata: dict[str, Any]) -> str:
         first, last = pages[0], pages[1]
         return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"
     return uri
+
+
+def short_id(id: str) -> str:
+    """Shorten an id to what names it in a memory: the first eight digits of one that was made of
+    its content, which hardly ever are another's; any other whole, as many may begin alike.
+
+    >>> short_id("3fa1b2c4-7d3e-5a11-9f00-0123456789ab"), short_id("order-1")
+    ('3fa1b2c4', 'order-1')
+    """
+    is_made_of_content = len(id) == 36 and id[14] == "5" and id[8] == id[13] == "-"
+    return id[:SHORT_ID] if is_made_of_content else id
 
 
 def trust_of(record: Record) -> str:

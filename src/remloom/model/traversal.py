@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from .edges import Direction, Edge
+from .premises import Stale
 from .records import Record, Resource, record_dict, set_values
 
 _SHOWN = 80  # characters of a name in a message
@@ -98,6 +99,7 @@ class Node(FoundRecord, JsonValue, frozen=True, dict=True):
     path: tuple[str, ...]  # keys from the start to the record
     # of AS OF: what it says was written after that time
     written_later: bool = False
+    stale: Stale | None = None  # why what was made of others may not hold any more
 
     @property
     def graph_paths(self) -> tuple[Edge, ...]:
@@ -122,6 +124,8 @@ class Node(FoundRecord, JsonValue, frozen=True, dict=True):
         shown["_traverse_path"] = list(self.path)
         if self.written_later:
             shown["written_later"] = True
+        if self.stale is not None:
+            shown["stale"] = self.stale.as_dict()
         return shown
 
 

@@ -27,6 +27,7 @@ from ..store.contract import Store
 from ..store.definitions import read_taxonomy
 from ..store.history import lookup_at
 from ..store.meanings import several_meanings, without_united
+from ..store.premises import FindStale, finder_of, marked
 from ..store.results import Match
 from ..store.specs import NameSpec, SearchSpec
 from ..store.united import find_united, together, told
@@ -61,6 +62,7 @@ class Executor:
         late: gives what scores records by their token vectors; None when nothing does.
         deadline: gives that of a text which is about to be put to the embedder and the token
             encoder; default none.
+        find_stale: gives which of some records are stale; default all that the store knows.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Executor:
         embed: Callable[[str, Deadline], Sequence[float] | None] | None = None,
         late: Callable[[], LateInteraction | None] | None = None,
         deadline: Callable[[], Deadline] = Deadline,
+        find_stale: FindStale | None = None,
     ) -> None:
         self.store = store
+        self.find_stale = find_stale or finder_of(store.records)
         self._embed = embed
         self._late = late
         self._deadline = deadline
@@ -95,6 +99,9 @@ class Executor:
 
             return explain(self.store, query)
         return self._run_plan(query.query, query.as_of)
+
+    def _marked(self, hits: list[Hit]) -> list[Hit]:
+        return marked(hits, self.find_stale)
 
     def _run_plan(self, query: Plan, as_of: datetime | None = None) -> Answer:
         # the commonest first: a LOOKUP takes microseconds
@@ -154,8 +161,8 @@ class Executor:
         return Answer(
             query_type="lookup",
             statement=render(Statement(query, as_of=as_of) if as_of else query),
-            records=hits,
-            suggestions=self.suggest(missing) if missing else [],
+            records=self._marked(hits),
+            suggestions=self._marked(self.suggest(missing)) if missing else [],
             report=LookupReport(
                 missing=tuple(missing),
                 resolved=tuple(resolution.summary for resolution in resolved.values()),
@@ -199,7 +206,7 @@ class Executor:
     def fuzzy(self, query: Fuzzy) -> Answer:
         """The records whose names or aliases are most like the text, best first."""
         hits = [_to_hit(match) for match in self.fuzzy_matches(query)]
-        return Answer(query_type="fuzzy", statement=render(query), records=hits)
+        return Answer(query_type="fuzzy", statement=render(query), records=self._marked(hits))
 
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
         """The matches of a FUZZY, best first."""
@@ -230,7 +237,7 @@ class Executor:
         def fetch(count: int) -> list[Match]:
             return self.store.search.vector(vector, replace(spec, limit=count))
 
-        hits = search_distinct(fetch, query.limit)
+        hits = self._marked(search_distinct(fetch, query.limit))
         waiting = 0
         if query.vector is None:
             waiting = len(self.store.vectors.pending(MAX_WAITING))
@@ -258,7 +265,7 @@ class Executor:
         def fetch(count: int) -> list[Match]:
             return self._late_matches(replace(query, limit=count), late, question, vector)
 
-        hits = search_distinct(fetch, query.limit)
+        hits = self._marked(search_distinct(fetch, query.limit))
         waiting = min(late.waiting(), MAX_WAITING)
         if vector is not None:
             waiting = max(waiting, len(self.store.vectors.pending(MAX_WAITING)))
@@ -335,7 +342,7 @@ class Executor:
         def fetch(count: int) -> list[Match]:
             return self.store.search.text(query.text, replace(spec, limit=count))
 
-        hits = search_distinct(fetch, query.limit)
+        hits = self._marked(search_distinct(fetch, query.limit))
         return Answer(query_type="search", records=hits)
 
     def sql(self, query: Sql) -> Answer:

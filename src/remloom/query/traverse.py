@@ -28,7 +28,7 @@ from ..model import (
     TypeCount,
     is_written_after,
 )
-from ..store.contract import Store
+from ..store.premises import marked
 from ..store.results import Walk, WalkStep
 from ..store.rules.merge import keys_of
 from ..store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
@@ -62,7 +62,7 @@ def run_traverse(finder: Finder, query: Traverse, as_of: datetime | None = None)
     starts = find_starts(finder, query.start, edges=_LOADED_EDGES, as_of=as_of)
     # one state of the store for the walk, the loading and the counts
     with finder.store.snapshot():
-        return _Traversal(finder.store, query, starts, as_of).run()
+        return _Traversal(finder, query, starts, as_of).run()
 
 
 class _Reached(Struct, frozen=True, gc=False):
@@ -78,12 +78,13 @@ class _Traversal:
 
     def __init__(
         self,
-        store: Store,
+        finder: Finder,
         query: Traverse,
         starts: Starts,
         as_of: datetime | None,
     ) -> None:
-        self._store = store
+        self._store = store = finder.store
+        self._find_stale = finder.find_stale
         self._query = query
         self._starts = starts
         self._start_keys = list(dict.fromkeys(filter(None, starts.keys)))
@@ -112,8 +113,8 @@ class _Traversal:
         return Answer(
             query_type="traverse",
             statement=render(self._query),
-            suggestions=list(self._starts.suggestions),
-            nodes=nodes,
+            suggestions=marked(self._starts.suggestions, self._find_stale),
+            nodes=marked(nodes, self._find_stale),
             stages=stages,
             source_nodes=start_keys,
             edge_summary=self._summarize_edges(keys, counts),

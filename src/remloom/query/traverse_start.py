@@ -14,6 +14,7 @@ from ..errors import InvalidInputError
 from ..model import Hit, Meaning, Record, ResolvedLabel, United, label_of_record
 from ..store.contract import Store
 from ..store.meanings import own_keys, several_meanings, without_united
+from ..store.premises import FindStale
 from ..store.results import Match
 from ..store.united import find_united, together, told
 from .label_resolution import resolve_labels
@@ -41,6 +42,7 @@ class Finder(Protocol):
     """Finds the records that the first query of a TRAVERSE is about."""
 
     store: Store
+    find_stale: FindStale
 
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import MOST_RESULTS, Predicate
 from .conversation import Utterance
 from .scores import FUSIONS
+from .stale import StaleWay
 
 if TYPE_CHECKING:
     from .reranking import Reranker
@@ -64,10 +65,13 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
         explain: fill `Recall.explained`.
+        stale: what was made of something that changed since: "mark" gives it behind the other
+            hits, with the reason and with what changed, the default; "omit" gives others in its
+            place; "only" gives nothing else.
 
     Raises:
         InvalidInputError: a number out of its range, or a time without a zone.
-        UnknownNameError: a mode or fusion that does not exist.
+        UnknownNameError: a mode, fusion or way with what is stale that does not exist.
     """
 
     limit: int = 10
@@ -91,12 +95,16 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     abstain: bool = True
     count_tokens: Callable[[str], int] | None = None
     explain: bool = False
+    stale: StaleWay = "mark"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise UnknownNameError("mode", str(self.mode), MODES)
         if self.fusion not in FUSIONS:
             raise UnknownNameError("fusion", str(self.fusion), FUSIONS)
+        if self.stale not in get_args(StaleWay):
+            known = get_args(StaleWay)
+            raise UnknownNameError("way with what is stale", str(self.stale), known)
         if self.purpose and not self.profile:
             raise InvalidInputError(
                 f"the purpose {self.purpose!r} is of a profile, and none is asked for",
@@ -176,6 +184,7 @@ class RecallChanges(TypedDict, total=False):
     abstain: bool
     count_tokens: Callable[[str], int] | None
     explain: bool
+    stale: StaleWay
 
 
 def with_changes(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:

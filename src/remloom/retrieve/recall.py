@@ -19,6 +19,7 @@ from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError
 from ..model import Recall, RecallHit
 from ..query.late_interaction import with_missing
 from ..store.contract import Store
+from ..store.premises import FindStale, finder_of
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking, ranking_beside
@@ -33,6 +34,7 @@ from .question import ORDER, OVERVIEWS, REQUEST, Embed, Paraphrase, RecallQuesti
 from .reranking import LOOKED_AT, Reranker, rerank
 from .scores import blend
 from .signals import SIGNALS
+from .stale import StaleRecords, stale_last
 from .time_expressions import Window
 from .timeline import nearest_days, timeline
 
@@ -84,6 +86,7 @@ class Recaller:
         deadline: gives that of a question which is about to be put to the embedder and the token
             encoder; default none.
         has_learned_order: whether the order of turns is corrected by what was learned.
+        find_stale: gives which of some records are stale; default all that the store knows.
     """
 
     def __init__(
@@ -95,8 +98,10 @@ class Recaller:
         *,
         deadline: Callable[[], Deadline] = Deadline,
         has_learned_order: bool = True,
+        find_stale: FindStale | None = None,
     ) -> None:
         self._store = store
+        self._find_stale = find_stale or finder_of(store.records)
         self._embed = embed
         self._card = card
         self._late = late
@@ -140,8 +145,9 @@ class Recaller:
     def _timeline(self, question: RecallQuestion, window: Window) -> Recall | None:
         """Recall what happened in a time; None if nothing did, in mode auto without abstaining."""
         options = question.options
-        hits = timeline(self._store, window, options.predicate, options.limit)
-        found = hits
+        stale = StaleRecords(self._find_stale, options.stale)
+        found = timeline(self._store, window, options.predicate, options.limit, stale.kept)
+        found = stale.marked(found, self._store.records)
         hits, tokens = _within_budget(options, found, question.text)
         if not hits and options.mode == "auto" and not options.abstain:
             return None
@@ -218,7 +224,7 @@ class Recaller:
             question=question.original,
             asked=question.text,
             mode=question.mode,
-            hits=hits,
+            hits=stale_last(hits),
             abstained=not hits,
             reason=reason,
             note="; ".join(question.notes),
@@ -239,9 +245,11 @@ class Recaller:
 
     def _hits(self, candidates: Candidates, question: RecallQuestion) -> list[RecallHit]:
         with self._store.snapshot():
-            best = self._best(candidates, question)
+            stale = StaleRecords(self._find_stale, question.options.stale)
+            best = self._best(candidates, question, stale)
             hits = with_united(self._store, [candidate.as_hit() for candidate in best])
             hits = hits[: max(question.options.limit, len(best))]
+            hits = stale.marked(hits, self._store.records)
             reach = question.options.neighbours
             if reach is None:
                 return with_questions(self._store, hits)
@@ -320,13 +328,20 @@ class Recaller:
             if question.uses(boost.part):
                 boost.apply(candidates, question, scale * WEIGHTS[boost.part])
 
-    def _best(self, candidates: Candidates, question: RecallQuestion) -> list[Candidate]:
+    def _best(
+        self, candidates: Candidates, question: RecallQuestion, stale: StaleRecords
+    ) -> list[Candidate]:
         """The best candidates, with what hops from them find, if hops are followed."""
         options = question.options
+        kept = stale.kept(one.record for one in candidates)
+        for one in [one for one in candidates if one.record.id not in kept]:
+            candidates.drop(one.record.id)
         best = candidates.best(options.limit)
         if not (question.uses("hops") and question.follows):
             return best
         expansion = follow(self._store, best, question, hops=options.hops, weight=WEIGHTS["hops"])
+        kept = stale.kept(one.record for one in expansion)
+        expansion = [one for one in expansion if one.record.id in kept]
         return with_expansion(best, expansion, options.limit)
 
 

@@ -5,6 +5,7 @@ Source: seed 2.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from ..model import Hit, Moment, Reason, RecallHit, Record, Resource
@@ -17,23 +18,34 @@ from .time_expressions import Window
 _REFERENCES = 200  # of one moment that are looked at
 
 
-def timeline(store: Store, window: Window, where: Predicate | None, limit: int) -> list[RecallHit]:
+def timeline(
+    store: Store,
+    window: Window,
+    where: Predicate | None,
+    limit: int,
+    kept: Callable[[Sequence[Record]], Collection[str]],
+) -> list[RecallHit]:
     """Make a list of at most `limit` hits in time order.
 
     They are the latest moments of the window, and of each what says most. A moment stands for its
     parts. With a filter, or where no moments are, they are the latest resources of the window, each
     text once.
+
+    Args:
+        kept: gives the ids of those of some records that may be hits.
     """
     every = _moments(store, window) if where is None else {}
+    ids = kept([*every.values()])
+    every = {id: moment for id, moment in every.items() if id in ids}
     # not the parts of a moment that is listed itself
     moments = [one for one in every.values() if one.parent_moment not in every][-limit:]
     if not moments:
-        return _latest_resources(store, window, where, limit)
+        return _latest_resources(store, window, where, limit, kept)
     resources_each = (limit - len(moments)) // len(moments)
     hits: list[RecallHit] = []
     for moment in moments:
         hits.append(_hit(moment, window))
-        hits += _longest_resources(store, moment, window, resources_each)
+        hits += _longest_resources(store, moment, window, resources_each, kept)
     return hits
 
 
@@ -49,14 +61,26 @@ def nearest_days(store: Store, window: Window, where: Predicate | None) -> str:
 
 
 def _latest_resources(
-    store: Store, window: Window, where: Predicate | None, limit: int
+    store: Store,
+    window: Window,
+    where: Predicate | None,
+    limit: int,
+    kept: Callable[[Sequence[Record]], Collection[str]],
 ) -> list[RecallHit]:
     """The latest resources of the window, each text once, in order."""
     query = Query().filter(window.predicate(where)).order_by("starts_at", "desc")
 
     def fetch(count: int) -> list[Match]:
-        records = store.records.query("resources", query.limit(count))
-        return [Match(record, 1.0) for record in records]
+        matches: list[Match] = []
+        skip = 0
+        while len(matches) < count:
+            records = store.records.query("resources", query.limit(count).offset(skip))
+            ids = kept(records)
+            matches += [Match(record, 1.0) for record in records if record.id in ids]
+            skip += count
+            if len(records) < count:
+                break
+        return matches[:count]
 
     def start(hit: Hit) -> datetime:
         return hit.record.starts_at  # type: ignore[union-attr, return-value]  # it has one
@@ -73,7 +97,13 @@ def _moments(store: Store, window: Window) -> dict[str, Moment]:
     return {moment.id: moment for moment in overlapping}
 
 
-def _longest_resources(store: Store, moment: Moment, window: Window, count: int) -> list[RecallHit]:
+def _longest_resources(
+    store: Store,
+    moment: Moment,
+    window: Window,
+    count: int,
+    kept: Callable[[Sequence[Record]], Collection[str]],
+) -> list[RecallHit]:
     """The longest resources of a moment that are of the window, each text once, in order."""
     inside: list[Resource] = []
     for id in moment.resource_refs[:_REFERENCES]:
@@ -82,6 +112,8 @@ def _longest_resources(store: Store, moment: Moment, window: Window, count: int)
             continue
         if record.starts_at is None or record.starts_at in window:
             inside.append(record)
+    ids = kept(inside)
+    inside = [resource for resource in inside if resource.id in ids]
     distinct = merge_copies(Match(resource, 1.0) for resource in inside)
     lengths = {resource.id: len(resource.content) for resource in inside}
     longest = {hit.id for hit in sorted(distinct, key=lambda hit: -lengths[hit.id])[:count]}

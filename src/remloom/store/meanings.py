@@ -10,15 +10,19 @@ source with all that was read and remembered from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from ..errors import AmbiguousLabelError
 from ..model import Entity, Meaning, Record, Resource, Row, label_of_record
+from ..predicates import Gte, Lt, Query
 from .contract import Reads
+from .encoding import SCHEMAS
 from .rules.merge import are_related, keys_of
 
+_BEGINNING = re.compile(r"[0-9a-f]{8}(-[0-9a-f-]{0,27})?")
 _SHOWN = 5  # meanings in a message
 _LISTED = 20  # in the fields of an error, in a report
 _NONE: Mapping[str, Sequence[Record]] = {}
@@ -113,6 +117,30 @@ def check_one_meaning(
             for meaning in meanings[:_LISTED]
         ],
     )
+
+
+def by_id(reads: Reads, id: str) -> Record | None:
+    """Find the record with an id, or with one that begins so, from its eighth digit on.
+
+    Raises:
+        AmbiguousLabelError: the ids of several records begin so.
+    """
+    found = reads.records.get(None, id)
+    if found is not None or not _BEGINNING.fullmatch(id):
+        return found
+    query = Query().filter(Gte("id", id)).filter(Lt("id", f"{id}~")).limit(_SHOWN + 1)
+    schemas = (*SCHEMAS, *reads.schemas())
+    records = [one for schema in schemas for one in reads.records.query(schema, query)]
+    if len(records) > 1:
+        shown = "; ".join(str(_meaning(one)) for one in records[:_SHOWN])
+        raise AmbiguousLabelError(
+            f"the ids of {'several' if len(records) > _SHOWN else len(records)} records begin with "
+            f"{id!r}: {shown}",
+            remedy="give more of the id",
+            label=id,
+            meanings=[_meaning(one).as_dict() for one in records],
+        )
+    return records[0] if records else None
 
 
 def _meaning(record: Record) -> Meaning:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
 from .. import labels
+from ..model import Hit, Node, Record
 from ..model.premises import Fault, Stale
 from .components import RecordReads
 from .encoding import micros
 from .results import Premise
 from .rules.premise_entries import LostPremise, SlotPremise, slot_digest
+from .rules.provenance import may_rest_on_others
+
+# gives, by id, which of some records are stale
+FindStale: TypeAlias = Callable[[Iterable[str]], dict[str, Stale]]
+_Found = TypeVar("_Found", bound=Hit | Node)
 
 
 def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
@@ -27,6 +34,35 @@ def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
     below = _premises_below(records, asked)
     found = ((id, _nearest(id, below)) for id in asked)
     return {id: stale for id, stale in found if stale is not None}
+
+
+def named(records: RecordReads, stale: Mapping[str, Stale]) -> dict[str, Stale]:
+    """Say in words why it is, with the premises as they are called now."""
+    ids = {one.premise for one in stale.values() if one.premise}
+    names = {id: record.name for id in ids if (record := records.get(None, id)) is not None}
+    return {
+        id: replace(one, message=one.in_words(names.get(one.premise, "")))
+        for id, one in stale.items()
+    }
+
+
+def finder_of(records: RecordReads) -> FindStale:
+    """Return what finds which records are stale, and says in words why."""
+    return lambda ids: named(records, find_stale(records, ids))
+
+
+def find_among(records: Iterable[Record], find: FindStale) -> dict[str, Stale]:
+    """Find which of some records are stale; it costs nothing where none was made of others."""
+    ids = [record.id for record in records if may_rest_on_others(record)]
+    return find(ids) if ids else {}
+
+
+def marked(found: Sequence[_Found], find: FindStale) -> list[_Found]:
+    """Return hits or nodes, those of what is stale with the mark."""
+    stale = find_among((one.record for one in found), find)
+    if not stale:
+        return list(found)
+    return [replace(one, stale=stale.get(one.id)) for one in found]
 
 
 def _premises_below(records: RecordReads, ids: Sequence[str]) -> dict[str, list[Premise]]:

@@ -55,6 +55,8 @@ def document_of_hit(hit: Hit) -> Document:
         "score": hit.score,
         "record": hit.id,
     }
+    if hit.stale is not None:
+        found["stale"] = hit.stale.as_dict()
     if isinstance(record, Resource) and record.uri.startswith(f"{_KIND}:"):
         document = document_of(record)
         return Document(

@@ -104,7 +104,7 @@ def _show(memory: Memory, values: ShowTakes, progress: Progress | None) -> Shown
     view = memory.admin.describe(values.what)
     described = view.records
     return Shown(
-        records=[Passage.of(one.record) for one in described],
+        records=[Passage.of(one.record, stale=str(one.stale or "")) for one in described],
         edges_out=[Relation.of(edge) for edge in view.edges_out[:_MOST_EDGES]],
         edges_in=[Relation.of(edge) for edge in view.edges_in[:_MOST_EDGES]],
         sources=[source for one in described for source in one.sources or ()],

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...model import EXTRACTED, Edge, Hit, Record, record_dict
-from ...model.records import cited
+from ...model.records import cited, short_id
 from ...text.quoting import one_line, quoted, quoted_lines
 
 # said before whatever was remembered
@@ -29,6 +29,8 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             fields.
         before, after: the texts around it in its source.
         why: what brought it up, the most important first.
+        stale: why what was made of others may not hold any more.
+        changed: what it rests on that changed, as it is now.
     """
 
     id: str
@@ -44,10 +46,14 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: str = ""
     after: str = ""
     why: list[str] = []
+    stale: str = ""
+    changed: Passage | None = None
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any], **more: Any) -> Passage:
         """Make a passage of a record's fields, as `record_dict` has them."""
+        if stale := fields.get("stale"):
+            more = {"stale": stale["message"], **more}
         uri = fields.get("uri", "")
         facts = {**fields.get("properties", {}), **fields.get("fields", {})}
         facts.pop(EXTRACTED, None)
@@ -75,7 +81,8 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def of_hit(cls, hit: Hit, **more: Any) -> Passage:
-        return cls.of(hit.record, score=round(hit.score, 4), **more)
+        stale = str(hit.stale) if hit.stale is not None else ""
+        return cls.of(hit.record, score=round(hit.score, 4), stale=stale, **more)
 
 
 def _text_of(fields: Mapping[str, Any]) -> str:
@@ -88,9 +95,13 @@ def _name_of(item: Any) -> str:
     return str(item["name"]) if isinstance(item, Mapping) else str(item)
 
 
-def quote(number: int, passage: Passage) -> str:
-    """Write a passage for a prompt: a line of where it is from, and each of its lines quoted."""
-    about = [quoted(passage.source), one_line(passage.at[:10]), f"trust: {passage.trust}"]
+def quote(number: int | str, passage: Passage) -> str:
+    """Write a passage for a prompt: a line of where it is from, and each of its lines quoted; below
+    what may not hold any more, what changed."""
+    id = one_line(short_id(passage.id))
+    about = [quoted(passage.source), id, one_line(passage.at[:10]), f"trust: {passage.trust}"]
+    if passage.stale:
+        about.append(f"may not hold any more: {quoted(passage.stale)}")
     if passage.source != passage.name:
         about.insert(0, quoted(passage.name))
     if passage.type:
@@ -99,6 +110,8 @@ def quote(number: int, passage: Passage) -> str:
     for text in (passage.before, passage.text, passage.after):
         lines += quoted_lines(text)
     lines += [f"> {one_line(name)}: {_value(value)}" for name, value in passage.facts.items()]
+    if passage.changed is not None:
+        lines.append(quote("now", passage.changed).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
-from ...model import Reason, Recall, Resource
+from ...model import Reason, Recall, RecallHit, Resource
 from ...predicates import LONGEST_QUESTION
 from ...text.quoting import cleaned, one_line, quoted
 from ..bounds import LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL, Limit, Text, Time, parse_time
@@ -36,6 +36,10 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL, description="e.g. category = 'note'"),
     ] = ""
     explain: bool = False
+    stale: Annotated[
+        Literal["mark", "omit", "only"],
+        Meta(description="what was made of something that changed"),
+    ] = "mark"
 
 
 class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,7 +56,7 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> Recalled:
     """Recall what is remembered that answers a question, best first, with source, trust and why.
     Ask before answering about the user, their people, projects or past. When it abstains,
-    nothing remembered answers.
+    nothing remembered answers. What may not hold any more comes last, with what changed.
     """
     found = memory.recall(
         values.question,
@@ -62,6 +66,7 @@ def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> R
         now=parse_time(values.now, "now"),
         where=values.where or None,
         explain=values.explain,
+        stale=values.stale,
     )
     return Recalled(
         hits=_passages(found),
@@ -82,9 +87,17 @@ def _passages(found: Recall) -> list[Passage]:
             before=_join(hit.before, shown),
             after=_join(hit.after, shown),
             why=[_why(reason) for reason in hit.reasons[:_REASONS]],
+            changed=_changed(hit, shown),
         )
         for hit in found.hits
     ]
+
+
+def _changed(hit: RecallHit, shown: set[str]) -> Passage | None:
+    if hit.changed is None or hit.changed.id in shown:
+        return None
+    shown.add(hit.changed.id)
+    return Passage.of(hit.changed)
 
 
 def _join(records: tuple[Resource, ...], shown: set[str]) -> str:

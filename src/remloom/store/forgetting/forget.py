@@ -36,7 +36,7 @@ from ...model.reports import MOST_MENTIONS
 from .. import history
 from ..batch import Batch
 from ..contract import Reads, Store
-from ..meanings import check_one_meaning
+from ..meanings import by_id, check_one_meaning
 from ..rules.merge import keys_of
 from ..rules.premise_entries import PREMISE, child_of
 from ..specs import ChunkRange, NameSpec
@@ -516,19 +516,19 @@ def _edges_of(
 
 def _resolve(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
     """Find the one thing that a name means. Raises AmbiguousLabelError: it means several."""
-    by_id = reads.records.get(None, name) if by in (None, "id") else None
+    record = by_id(reads, name) if by in (None, "id") else None
     source = _read_from(reads, name) if by in (None, "source") else []
     named = _named(reads, name) if by in (None, "label") else []
-    if by_id is None and not source and not named:
+    if record is None and not source and not named:
         refs = {"id": lost_ref(name), "source": source_ref(name)}
         return [
-            record
+            resting
             for what, ref in refs.items()
             if by in (None, what)
-            for record in _resting(reads, ref)
+            for resting in _resting(reads, ref)
         ]
-    check_one_meaning(name, by_id=by_id, source=source, named=named)
-    found = [] if by_id is None else [by_id]
+    check_one_meaning(name, by_id=record, source=source, named=named)
+    found = [] if record is None else [record]
     whole = [record for part in named for record in (part, *_source_of(reads, part))]
     return list({record.id: record for record in (*found, *source, *whole)}.values())
 

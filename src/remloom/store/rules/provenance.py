@@ -25,7 +25,7 @@ def show_parents(
     """Set `parents` and `premises` of those of these records that may have some; what was only
     read has none, and costs no statement. `fetch` gives (id, *ParentRow) for each parent, and each
     reference with a digest, of some records."""
-    found = [record for record in records if _may_rest_on_others(record)]
+    found = [record for record in records if may_rest_on_others(record)]
     if not found:
         return
     parents: dict[str, list[ParentRow]] = {}
@@ -46,7 +46,8 @@ def set_parents(record: Record, parents: Iterable[ParentRow]) -> None:
         force_setattr(record, "premises", premises)
 
 
-def _may_rest_on_others(record: Record) -> bool:
+def may_rest_on_others(record: Record) -> bool:
+    """Whether a record may have been made of others; of one that was not, nothing is looked up."""
     if isinstance(record, Resource):
         return record.generation > 0
     return isinstance(record, Moment) and bool(record.resource_refs)

@@ -126,6 +126,7 @@ def recall(
     expand: bool = False,
     anyway: bool = False,
     explain: bool = False,
+    stale: Literal["mark", "omit", "only"] = "mark",
     as_context: bool = False,
     across: str | None = None,
 ) -> Recall | FederatedAnswer | None:
@@ -149,6 +150,7 @@ def recall(
         expand: search for a model's paraphrases as well.
         anyway: show the best there is, even when it does not answer.
         explain: show why each hit came up.
+        stale: what was made of something that changed since.
         as_context: print the text for a prompt instead of a list.
     """
     from ....retrieve.options import for_context, with_changes

@@ -53,6 +53,8 @@ class HitList:
                 head.append("  ").append(short_source(hit.source), "blue")
             if hit.written_later:
                 head.append("  written later", "yellow")
+            if hit.stale is not None:
+                head.append("  may not hold", "yellow")
             head.rstrip()
             yield head
             text = snippet(hit)
@@ -60,6 +62,8 @@ class HitList:
                 body = Text(" " * (score_width or 2) + text, "dim", no_wrap=True)
                 body.truncate(options.max_width, overflow="ellipsis")
                 yield body
+            if hit.stale is not None:
+                yield Text(" " * (score_width or 2) + one_line(str(hit.stale)), "yellow")
 
 
 def _hit_name(hit: Hit) -> str:
@@ -159,6 +163,8 @@ def _explained_hit(number: int, hit: RecallHit) -> RenderableType:
     text = Text(f"    {snippet(hit)}", "dim", no_wrap=True, overflow="ellipsis")
     reasons = Text(f"    {_because(hit)}", "cyan")
     lines = [head, text, reasons]
+    if hit.stale is not None:
+        lines.append(Text(f"    may not hold: {one_line(str(hit.stale))}", "yellow"))
     if hit.path:
         lines.append(Text(f"    by {' → '.join(_steps(hit))}", "magenta"))
     return Group(*lines)
@@ -217,6 +223,8 @@ def _tree(found: Recall, *, explain: bool) -> RenderableType:
         if len(text) > CUT:
             text = text[: CUT - 1] + "…"
         label.append(f"\n{text}", "dim")
+        if hit.stale is not None:
+            label.append(f"\nmay not hold: {one_line(str(hit.stale))}", "yellow")
         if explain:
             label.append(f"\n{_because(hit)}", "cyan")
         branches.setdefault((one_line(hit.name),), parent.add(label))

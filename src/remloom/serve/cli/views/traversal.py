@@ -85,6 +85,8 @@ def _label(nodes: Sequence[Node]) -> Text:
         label = Text.assemble(label, "  ", styled_kind(node))
         if node.written_later:
             label.append("  written later", "yellow")
+        if node.stale is not None:
+            label.append(f"  may not hold: {one_line(str(node.stale))}", "yellow")
         if node.get("uri"):
             source = cited(node["uri"], node.get("metadata", {}))
             label.append("  ").append(short_source(source), "blue")
