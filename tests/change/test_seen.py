@@ -52,7 +52,7 @@ def test_each_way_to_ask_marks_it(memory: Memory) -> None:
     }
     assert marks(memory.fuzzy("Who reviews", threshold=0.9).records) == {"review": "changed"}
     assert marks(memory.search_text("Orion").records) == everything
-    walked = memory.traverse("Orion", direction="out", depth=1)
+    walked = memory.query("TRAVERSE WITH LOOKUP Orion DEPTH 1")
     assert marks(walked.nodes) == {"review": "changed"}
     shown = [node for node in walked.as_dict()["nodes"] if "stale" in node]
     assert [node["stale"]["path"] for node in shown] == [["lead"]]
