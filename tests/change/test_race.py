@@ -18,9 +18,10 @@ from remloom.store.premises import find_stale
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel, ScriptedReply
 
-ROUNDS = 10, 143  # of each kind: 70 in all, and 1,001 in the long form
+ROUNDS = 10, 112  # of each kind: 90 in all, and 1,008 in the long form
 MAY = datetime(2024, 5, 1, 9, tzinfo=UTC)
-FACT = re.compile(r"\bfact\d+[ab]\b")
+FACT = re.compile(r"\bfact\d+[abc]\b")
+_NEXT = {"a": "b", "b": "c"}
 WORDS = "the tidb migration begins with a cluster of three nodes on monday"
 
 
@@ -87,7 +88,7 @@ def insights() -> list[Resource]:
 
 
 def changed(records: Sequence[Resource]) -> list[Resource]:
-    return [replace(one, content=one.content[:-1] + "b") for one in records]
+    return [replace(one, content=f"{one.content[:-1]}{_NEXT[one.content[-1]]}") for one in records]
 
 
 def prepare_consolidate(memory: Memory) -> list[Resource]:
@@ -105,6 +106,7 @@ RACES: dict[str, tuple[str, Callable[[Memory], Any]]] = {
     "moments": ("moment", lambda memory: memory.dreams.moments(hours=None)),
     "affinity": ("affinity", lambda memory: memory.dreams.affinity(min_score=0.6, judge=True)),
     "consolidate": ("summary", lambda memory: memory.dreams.consolidate(min_score=0.999)),
+    "refresh": ("synthesis", lambda memory: memory.dreams.refresh()),
     "observe": ("profile_extract", lambda memory: memory.profile.observe()),
 }
 
@@ -163,6 +165,10 @@ def test_what_changes_while_a_model_thinks_is_refused_or_stale_at_once(
             if kind == "consolidate":
                 premises = prepare_consolidate(memory)
             memory.embed_pending()
+            if kind == "refresh":
+                memory.learn()
+                premises = changed(premises)
+                memory.write(premises)
             one = premises[number % 3 :][:1] if number % 2 else premises
             racer.change = lambda memory=memory, one=one: memory.write(changed(one)) and None
             run(memory)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,7 +18,9 @@ from remloom.dream.refresh import RefreshResult
 from remloom.errors import InvalidInputError, ModelRefusedError, NotFoundError
 from remloom.llm import Budget, Request
 from remloom.model.premises import SUPERSEDED, premises_of
+from remloom.store.batch import Batch
 from remloom.store.premises import find_stale
+from remloom.store.results import Written
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel, ScriptedReply
 
@@ -187,6 +191,7 @@ def test_what_no_run_made_is_yours_and_what_rests_on_it_waits(memory: Memory) ->
     assert stale(memory) == set()
     told = memory.get_resource("own").metadata["confirmed"]
     assert told["by"] == "Ann"
+    assert memory.history("own").entries[0].confirmed == told
     assert "run" not in memory.get_resource("own").metadata
     assert memory.dreams.refresh().stale == []
     memory.runs.rollback(run.id)
@@ -262,6 +267,72 @@ def test_a_budget_stops_it_and_the_next_goes_on(memory: Memory) -> None:
     memory.runs.rollback(second.run.id)
     assert stale(memory)
     assert memory.admin.check() == []
+
+
+class DeathError(BaseException):
+    """A process that was killed: it writes nothing any more."""
+
+
+def test_one_that_is_killed_goes_on_between_any_two_of_its_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(home: Path) -> Memory:
+        return Memory.open(home, embedder=WordEmbedder(), llm=ScriptedModel(Model()))
+
+    def refreshed(home: Path, kill_at: int = 0) -> int:
+        """Refresh; returns the number of writes."""
+        count = 0
+        with opened(home) as memory:
+            write = memory.admin.store.write
+
+            def counted(batch: Batch) -> Written:
+                nonlocal count
+                count += 1
+                if kill_at and count >= kill_at:
+                    raise DeathError
+                return write(batch)
+
+            monkeypatch.setattr(memory.admin.store, "write", counted)
+            with suppress(DeathError):
+                memory.dreams.refresh()
+        return count
+
+    with opened(tmp_path / "before") as memory:
+        memory.write(notes())
+        memory.embed_pending()
+        memory.learn(dreams=2)
+        memory.write(changed(notes()))
+        memory.embed_pending()
+    shutil.copytree(tmp_path / "before", tmp_path / "whole")
+    writes = refreshed(tmp_path / "whole")
+    with opened(tmp_path / "whole") as memory:
+        whole = texts(memory)
+        assert stale(memory) == set()
+    assert writes > 4
+    for kill_at in range(1, writes + 1):
+        home = tmp_path / f"{kill_at}"
+        shutil.copytree(tmp_path / "before", home)
+        monkeypatch.setattr("remloom.runs.run._process", lambda at=kill_at: f"killed {at}")
+        refreshed(home, kill_at)
+        monkeypatch.setattr("remloom.runs.run._process", lambda at=kill_at: f"next {at}")
+        refreshed(home)
+        with opened(home) as memory:
+            assert texts(memory) == whole
+            assert stale(memory) == set()
+            assert memory.admin.check() == []
+            runs = memory.runs.list("refresh")
+            assert [run.status for run in runs] == ["done"]
+            memory.runs.rollback(runs[0].id)
+            assert stale(memory)
+
+
+def test_a_job_makes_it_again_at_night(memory: Memory) -> None:
+    memory.learn(dreams=1)
+    memory.write(changed(notes()))
+    memory.jobs.add("refresh", {"budget": {"calls": 100}}, every="0 3 * * *")
+    memory.jobs.add("refresh")
+    memory.jobs.work(until_idle=True)
+    assert stale(memory) == set()
 
 
 def test_what_fails_is_named_and_tried_again(memory: Memory, model: Model) -> None:

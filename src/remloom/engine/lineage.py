@@ -50,6 +50,8 @@ class LineageEntry(Struct, frozen=True, kw_only=True):
     updated_at: datetime | None
     parents: list[str]  # ids
     stale: Stale | None = None  # why it may not hold any more
+    # when somebody said that it holds all the same, and who; see `Memory.confirm`
+    confirmed: dict[str, str] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Give the entry as a dictionary of its fields."""
@@ -172,6 +174,7 @@ def _entry(store: Store, record: Record, depth: int) -> LineageEntry:
         created_at=record.created_at,
         updated_at=record.updated_at,
         parents=store.records.parents(record.id),
+        confirmed=getattr(record, "metadata", {}).get("confirmed"),
     )
 
 
