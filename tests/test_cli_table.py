@@ -31,7 +31,7 @@ NO_COMMAND = {
     ),
     "`show`, `query`, `dream runs` or `jobs list` shows it.": (
         "failed_items", "get_edges", "get_entity", "get_job", "get_moment", "get_moments_by_time",
-        "get_moments_by_type", "get_record", "get_resource", "get_row", "get_taxonomy", "history",
+        "get_moments_by_type", "get_record", "get_resource", "get_row", "get_taxonomy",
         "list_records", "list_sources", "query_records", "run_records",
     ),
     "Another command does it, by an option or an argument.": (

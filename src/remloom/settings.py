@@ -82,6 +82,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     # names that the user goes by in chats, separated by commas: what they say is said of the user
     profile_names: str = ""
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
+    # what a file or chat said before it was read again is kept, for AS OF, in its place
+    keep_versions: bool = False
     # what is not read inside a folder, parted by commas: folders and files that agents write
     read_exclude: str = "Arcturus, Agent reports, Reports by agents"
     threads: int = 2  # of models that run in this process

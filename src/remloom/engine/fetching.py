@@ -38,20 +38,22 @@ def fetch(reads: Reads, kind: type[_R], id: str) -> _R:
     return record  # type: ignore[return-value]  # a record of a schema is of its kind
 
 
-def get_entity_at(store: Store, id: str, as_of: datetime) -> Entity:
-    """Get an entity as it was at a time; see `Memory.get_entity`."""
-    from ..store.history import entity_at
+def fetch_at(store: Store, kind: type[_R], id: str, as_of: datetime | None) -> _R:
+    """Get a record of a kind as it was at a time, or as it is; see `Memory.get_entity`."""
+    record = fetch(store, kind, id)
+    if as_of is None:
+        return record
+    from ..store.as_of import known_at
 
-    entity = fetch(store, Entity, id)
     check_aware(as_of)
-    past = entity_at(store, entity, as_of)
+    past = known_at(store, record, as_of)
     if past is None:
         raise NotFoundError(
-            f"{entity.name!r} was not there at {as_of.isoformat()}",
-            remedy=f"it was first written at {entity.created_at}",
+            f"{record.name!r} was not there at {as_of.isoformat()}",
+            remedy=f"it was first written at {record.created_at}",
             id=id,
         )
-    return past
+    return past  # type: ignore[return-value]  # what it was is of its kind
 
 
 def label_of(reads: Reads, label_or_id: str) -> str:

@@ -193,23 +193,21 @@ class Ingesting:
     def _update(self, prepare: Callable[[Reads], Items], expected: Preconditions | None) -> Written:
         """Write what the pipeline prepares from what it reads: in one transaction or, where it is
         written only as expected, before it. Texts are embedded when all is read."""
-        if expected is not None:
-            # others wait for a transaction, and a long chat takes a second to prepare
-            items, removed, unlinked = prepare(self._store)
-            if removed:
-                items, removed, unlinked = self._remake_derived(
-                    self._store, items, removed, unlinked
-                )
-            return self._writing.write_batch(
-                items, removed, unlinked, expected=expected, embed=False
-            )
 
         def build(reads: Reads) -> Batch:
             items, removed, unlinked = prepare(reads)
             if removed:
                 items, removed, unlinked = self._remake_derived(reads, items, removed, unlinked)
-            return self._writing.build(items, removed, unlinked, reads=reads)
+            batch = self._writing.build(items, removed, unlinked, expected, reads=reads)
+            if not self._engine.settings.keep_versions:
+                return msgspec.structs.replace(batch, read=True)
+            from ..store.changes import entries_of_replaced
 
+            return msgspec.structs.replace(batch, entries=entries_of_replaced(reads, batch))
+
+        if expected is not None:
+            # others wait for a transaction, and a long chat takes a second to prepare
+            return self._writing.write_built(build(self._store), embed=False)
         return self._writing.update(build, embed=False)
 
     def _remake_derived(

@@ -16,7 +16,6 @@ from ..errors import NotFoundError
 from ..model import (
     Direction,
     Edge,
-    Entity,
     Hit,
     Record,
     TypeCount,
@@ -60,9 +59,10 @@ class LineageEntry(Struct, frozen=True, kw_only=True):
 
 
 class EntityChange(Struct, frozen=True, kw_only=True):
-    """One change of an entity: each field that changed, as `{"from": …, "to": …}`.
+    """One change of a record: each field that changed, as `{"from": …, "to": …}`.
 
-    Of properties, `changed["properties"]` has such a pair for each that changed.
+    Of an entity's properties, a row's fields and others' metadata, `changed["properties"]`
+    (`fields`, `metadata`) has such a pair for each that changed.
     """
 
     at: datetime
@@ -70,10 +70,10 @@ class EntityChange(Struct, frozen=True, kw_only=True):
 
 
 class Lineage(Struct, frozen=True, kw_only=True):
-    """A record and all it was derived from, nearest first; of an entity also its changes."""
+    """A record and all it was derived from, nearest first, and its own changes."""
 
     entries: list[LineageEntry]
-    changes: list[EntityChange] = []  # of an entity, newest first
+    changes: list[EntityChange] = []  # newest first, as far as they are kept
 
     @property
     def sources(self) -> list[str]:
@@ -139,7 +139,7 @@ class RecordView(Struct, frozen=True, kw_only=True):
 
 def trace(store: Store, id: str) -> Lineage:
     """Trace a record back to what was read; see `Memory.history`."""
-    from ..store.history import list_changes
+    from ..store.as_of import list_changes
 
     origin = by_id(store, check_text(id, "an id"))
     if origin is None:
@@ -155,7 +155,7 @@ def trace(store: Store, id: str) -> Lineage:
         entries[record.id] = entry
         parents = (store.records.get(None, parent) for parent in entry.parents)
         queue.extend((parent, depth + 1) for parent in parents if parent is not None)
-    changes = list_changes(store, origin) if isinstance(origin, Entity) else []
+    changes = list_changes(store, origin)
     stale = named(store.records, find_stale(store.records, entries))
     return Lineage(
         entries=[replace(entry, stale=stale.get(id)) for id, entry in entries.items()],
@@ -227,7 +227,7 @@ def _records_at(
     store: Store, id_or_label: str, records: Sequence[Record], as_of: datetime
 ) -> list[Record]:
     """Give records as they were; for a label, those that had it then."""
-    from ..store.history import lookup_at, record_at
+    from ..store.as_of import lookup_at, record_at
 
     if any(record.id == id_or_label for record in records):
         past = [record_at(store, record, as_of) for record in records]

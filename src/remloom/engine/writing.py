@@ -83,7 +83,10 @@ class Writing:
             expected: what must be so still, or nothing is written.
             embed: embed the new texts in the background.
         """
-        batch = self.build(items, removed, unlinked, expected)
+        return self.write_built(self.build(items, removed, unlinked, expected), embed=embed)
+
+    def write_built(self, batch: Batch, *, embed: bool = True) -> Written:
+        """Write what `build` made."""
         return self._report(batch, self._store.write(batch), embed)
 
     def update(self, build: Callable[[Reads], Batch], *, embed: bool = True) -> Written:

@@ -19,8 +19,8 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Record, Resource
 from ..model.edge_types import MENTIONS
 from ..store.batch import Preconditions
+from ..store.changes import RENAMED
 from ..store.contract import TEXT_NUMBERS, Store
-from ..store.history import RENAMED
 from ..store.rules import validation
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, MOST_WORDS

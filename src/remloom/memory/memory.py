@@ -344,13 +344,16 @@ class Memory:
 
     # -- getting -----------------------------------------------------------------------------------
 
-    def get_resource(self, id: str) -> Resource:
+    def get_resource(self, id: str, *, as_of: datetime | None = None) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them.
 
+        With `as_of`, as it was then.
+
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is none; or there was none then, or what it was then is not kept.
+            InvalidInputError: `as_of` has no time zone.
         """
-        return fetching.fetch(self._engine.store, Resource, id)
+        return fetching.fetch_at(self._engine.store, Resource, id, as_of)
 
     def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
         """Get an entity, without `graph_paths`: `get_edges` and `lookup` have them.
@@ -358,21 +361,21 @@ class Memory:
         With `as_of`, as it was then.
 
         Raises:
-            NotFoundError: there is none; or there was none then, or what it was then is no longer
-                kept.
+            NotFoundError: there is none; or there was none then, or what it was then is not kept.
             InvalidInputError: `as_of` has no time zone.
         """
-        if as_of is not None:
-            return fetching.get_entity_at(self._engine.store, id, as_of)
-        return fetching.fetch(self._engine.store, Entity, id)
+        return fetching.fetch_at(self._engine.store, Entity, id, as_of)
 
-    def get_moment(self, id: str) -> Moment:
+    def get_moment(self, id: str, *, as_of: datetime | None = None) -> Moment:
         """Get a moment, without `graph_paths`: `get_edges` and `lookup` have them.
 
+        With `as_of`, as it was then.
+
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is none; or there was none then, or what it was then is not kept.
+            InvalidInputError: `as_of` has no time zone.
         """
-        return fetching.fetch(self._engine.store, Moment, id)
+        return fetching.fetch_at(self._engine.store, Moment, id, as_of)
 
     def get_edges(
         self,
@@ -441,7 +444,7 @@ class Memory:
     def history(self, id: str) -> lineage.Lineage:
         """Trace a record to its parents, theirs, and so on, down to what was read.
 
-        Of an entity also its `changes`, newest first.
+        `changes` are its own, newest first, as far as they are kept: not those of what was read.
 
         Raises:
             NotFoundError: no record has this id.

@@ -23,9 +23,9 @@ from ..model import (
     SelectReport,
     is_written_after,
 )
+from ..store.as_of import lookup_at
 from ..store.contract import Store
 from ..store.definitions import read_taxonomy
-from ..store.history import lookup_at
 from ..store.meanings import several_meanings, without_united
 from ..store.premises import FindStale, finder_of, marked
 from ..store.results import Match

@@ -28,6 +28,7 @@ from ..model import (
     TypeCount,
     is_written_after,
 )
+from ..store.as_of import record_at
 from ..store.premises import marked
 from ..store.results import Walk, WalkStep
 from ..store.rules.merge import keys_of
@@ -199,6 +200,9 @@ class _Traversal:
         return list(nodes.values())
 
     def _node(self, record: Record, depth: int, path: tuple[str, ...]) -> Node:
+        # what is younger than its edges say is shown as it is
+        if self._as_of is not None:
+            record = record_at(self._store, record, self._as_of) or record
         return Node(record, depth, path, is_written_after(record, self._as_of))
 
     # -- what is said about it ---------------------------------------------------------------------

@@ -18,11 +18,11 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.premises import SUPERSEDED
 from ..store.batch import Batch, BatchRecord, Preconditions
+from ..store.changes import uncovered_entries
 from ..store.contract import Store
 from ..store.definitions import as_stored
 from ..store.encoding import DECODERS, searchable_text
 from ..store.forgetting.watch import LAST_FORGETTING
-from ..store.history import uncovered_entries
 from ..store.rules.merge import keys_of
 from ..store.rules.premise_entries import premise_entry
 from ..store.rules.provenance import premises_in

@@ -163,3 +163,5 @@ class Batch(Struct, frozen=True):
     at: datetime | None = None
     # a copy: no edge follows a record whose name is another, and no history is kept of what it was
     exact: bool = False
+    # by reading a source: of what it made of that before, nothing is kept (see `changes.is_kept`)
+    read: bool = False

@@ -26,11 +26,11 @@ from ..model import Copied, Edge, Moment, Record, Resource
 from ..model.premises import canonical
 from ..settings import Settings
 from .batch import Batch, BatchRecord, TokenVectorBatch, Vector
+from .changes import RENAMED
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
 from .definitions import DEFINITIONS, as_stored
 from .encoding import searchable_text
 from .forgetting.watch import LAST_FORGETTING
-from .history import RENAMED
 from .rules.merge import keys_of
 from .rules.provenance import premises_in
 from .stats import Stats

@@ -121,6 +121,7 @@ TABLE: dict[str, dict[str, Command]] = {
         ),
         "query STATEMENT": Command("query", function="queries.query"),
         "show ID|LABEL": Command("admin.describe", function="records.show"),
+        "history ID|LABEL": Command("history", function="records.history"),
     },
     "Share": {
         "grant TENANT": Command(

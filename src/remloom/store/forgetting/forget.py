@@ -33,7 +33,7 @@ from ...model import (
     edge_types,
 )
 from ...model.reports import MOST_MENTIONS
-from .. import history
+from .. import changes
 from ..batch import Batch
 from ..contract import Reads, Store
 from ..meanings import by_id, check_one_meaning
@@ -332,7 +332,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         # what is made again without it says another thing now
         entries=(
             *watch_entries(reads.kv, (*plan.removed, *label_refs, *records)),
-            *history.uncovered_entries(reads, named | lost_labels, plan.removed),
+            *changes.uncovered_entries(reads, named | lost_labels, plan.removed),
         ),
         exact=True,
     )
@@ -360,7 +360,7 @@ def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
     """Return the keys of the changes of an entity that gives up names: they have those."""
     if not isinstance(remade, Entity) or not _lost_labels(reads, remade):
         return []
-    kind, prefix = history.change_prefix(remade.id)
+    kind, prefix = changes.prefix_of(remade.id)
     return [(kind, entry.key) for entry in reads.kv.list(kind, KeyRange(prefix=prefix))]
 
 

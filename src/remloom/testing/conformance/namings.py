@@ -9,7 +9,7 @@ import pytest
 from ... import labels
 from ...errors import NotFoundError
 from ...model import Edge, Entity, Moment, Resource
-from ...store import history
+from ...store import as_of, changes
 from ...store.batch import Batch
 from ...store.contract import Store
 from .opening import (
@@ -230,18 +230,18 @@ class Past(Opened):
             times.append(datetime.now(UTC))
         now = stored(store, "e", Entity)
         for step, at in zip(steps, times, strict=True):
-            was = history.entity_at(store, now, at)
-            assert was is not None
+            was = as_of.known_at(store, now, at)
+            assert isinstance(was, Entity)
             assert _shown(was) == _shown(step)
             for key in ("sarah-chen", "sarah-miller", "s.-m."):
-                found = history.lookup_at(store, [key], at)[key]
+                found = as_of.lookup_at(store, [key], at)[key]
                 step_keys = {labels.key(name) for name in (step.name, *step.aliases)}
                 assert bool(found) == (key in step_keys)
                 shown = [_shown(entity) for entity in found if isinstance(entity, Entity)]
                 assert shown == [_shown(step)] * len(found)
-        assert history.entity_at(store, now, T0 + DAY) is not None
-        assert history.entity_at(store, now, T0 - DAY) is None
-        changed = [step["changed"] for step in history.list_changes(store, now)]
+        assert as_of.known_at(store, now, T0 + DAY) is not None
+        assert as_of.known_at(store, now, T0 - DAY) is None
+        changed = [step["changed"] for step in as_of.list_changes(store, now)]
         assert changed[1]["name"] == {"from": "Sarah Chen", "to": "Sarah Miller"}
         assert changed[2]["properties"] == {
             "age": {"from": 40, "to": 41},
@@ -256,7 +256,7 @@ class Past(Opened):
                 Entity(id="e", name="A", properties={"n": 1, "deep": {"b": 1, "a": [1, 2.5]}}),
             )
         stored(store, "e", Entity)
-        assert list(history.changes(store, "e")) == []
+        assert list(as_of.changes(store, "e")) == []
 
     def test_what_an_entity_was_goes_with_it(self, store: Store) -> None:
         # "e/" begins like the keys under which the changes of "e" are stored
@@ -266,36 +266,34 @@ class Past(Opened):
             Entity(id="e", name="C", summary="secret two"),
             Entity(id="e/", name="B", summary="x"),
         )
-        assert (
-            len(list(history.changes(store, "e"))) == len(list(history.changes(store, "e/"))) == 1
-        )
+        assert len(list(as_of.changes(store, "e"))) == len(list(as_of.changes(store, "e/"))) == 1
         store.delete(["e"])
         kinds = store.admin.stats().entries
-        assert kinds.get(history.CHANGE) == 1
-        assert history.NAME not in kinds
-        assert history.lookup_at(store, ["a"], datetime.now(UTC)) == {"a": []}
+        assert kinds.get(changes.CHANGE) == 1
+        assert changes.NAME not in kinds
+        assert as_of.lookup_at(store, ["a"], datetime.now(UTC)) == {"a": []}
 
     def test_of_very_many_changes_the_newest_are_kept_and_the_others_said_to_be_gone(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         times = []
         # fewer than the number of changes below
-        monkeypatch.setattr(history, "KEPT", 3)
+        monkeypatch.setattr(changes, "KEPT", 3)
         for n in range(6):
             put(store, Entity(id="e", name="A", properties={"n": n}))
             times.append(datetime.now(UTC))
         now = stored(store, "e", Entity)
-        kept = [history.entity_at(store, now, at) for at in times[3:]]
-        assert [entity and entity.properties["n"] for entity in kept] == [3, 4, 5]
-        with pytest.raises(NotFoundError, match="not kept any more"):
-            history.entity_at(store, now, times[1])
+        kept = [as_of.known_at(store, now, at) for at in times[3:]]
+        assert [one.properties["n"] for one in kept if isinstance(one, Entity)] == [3, 4, 5]
+        with pytest.raises(NotFoundError, match="not kept"):
+            as_of.known_at(store, now, times[1])
 
     def test_a_resource_is_there_once_it_was_written(
         self, store: Store, schema: RecordSchema
     ) -> None:
         put(store, schema.make("r", "text", created_at=T0))
-        assert names(history.lookup_at(store, ["r"], T0)["r"]) == ["r"]
-        assert history.lookup_at(store, ["r"], T0 - DAY)["r"] == []
+        assert names(as_of.lookup_at(store, ["r"], T0)["r"]) == ["r"]
+        assert as_of.lookup_at(store, ["r"], T0 - DAY)["r"] == []
 
     def test_one_and_true_are_two_values(self, store: Store) -> None:
         put(store, Entity(id="e", name="A", properties={"n": 1}))

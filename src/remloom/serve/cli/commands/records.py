@@ -16,7 +16,7 @@ from ..frame.text_formats import plural
 
 if TYPE_CHECKING:
     from ....engine.arguments import Progress
-    from ....memory import Memory, RecordView
+    from ....memory import Lineage, Memory, RecordView
     from ....model import Receipt
 
 
@@ -78,6 +78,17 @@ def show(memory: Memory, what: str, *, as_of: datetime | None = None) -> RecordV
         as_of: what had this label then, as it was, such as 2025-01-15.
     """
     return _as_named(what, lambda name: memory.admin.describe(name, as_of=as_of))
+
+
+def history(memory: Memory, what: str) -> Lineage:
+    """Show how one record changed, newest first, and what it was made of."""
+    view = _as_named(what, memory.admin.describe)
+    ids = [described.record.id for described in view.records]
+    if len(ids) != 1:
+        raise InvalidInputError(
+            f"{what!r} means {plural(len(ids), 'record')}", remedy=f"name one: {' '.join(ids[:5])}"
+        )
+    return memory.history(ids[0])
 
 
 def forget(

@@ -6,9 +6,12 @@ always whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from difflib import unified_diff
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -23,7 +26,7 @@ from .traversal import draw_edges, draw_traversal, styled_kind
 if TYPE_CHECKING:
     from ....ask.result import AskResult, AskTurn
     from ....federation import FederatedAnswer
-    from ....memory import MemoryStats, RecordView
+    from ....memory import Lineage, MemoryStats, RecordView
 
 
 SHOWN_COUNTS = 12  # types in one line of the statistics
@@ -128,6 +131,42 @@ def draw_record_view(view: RecordView) -> RenderableType:
     parts += draw_edges([edge.key for edge in view.edges_out], "edges out")
     parts += draw_edges([edge.key for edge in view.edges_in], "edges in")
     return Group(*parts)
+
+
+def draw_lineage(lineage: Lineage) -> RenderableType:
+    """Draw the changes of a record as a diff, newest first, and what it was made of."""
+    first, *made_of = lineage.entries
+    parts = [Text.assemble((one_line(first.name), "bold"), f"  {first.id}")]
+    for change in lineage.changes:
+        parts.append(Text(f"changed {change.at:%Y-%m-%d %H:%M:%S}", "dim"))
+        for field, step in change.changed.items():
+            # of free values each has its own
+            if all(isinstance(one, dict) and one.keys() == {"from", "to"} for one in step.values()):
+                parts += [line for name in step for line in _diff(f"{field}.{name}", step[name])]
+            else:
+                parts += _diff(field, step)
+    if not lineage.changes:
+        parts.append(Text("no change is kept", "dim"))
+    for entry in made_of:
+        source = f"  {short_source(entry.source)}" if entry.source != entry.name else ""
+        parts.append(Text(f"{'  ' * entry.depth}from {one_line(entry.name)}{source}", "blue"))
+    return Group(*parts)
+
+
+def _diff(name: str, step: Mapping[str, Any]) -> list[Text]:
+    was, now = (_lines(step[side]) for side in ("from", "to"))
+    lines = [Text(f"  {one_line(name)}", "bold")]
+    for line in islice(unified_diff(was, now, lineterm="", n=1), 2, None):
+        style = {"+": "green", "-": "red"}.get(line[0], "dim")
+        if line[0] != "@":
+            lines.append(Text(f"    {line[0]} {one_line(line[1:])}", style))
+    return lines
+
+
+def _lines(value: Any) -> list[str]:
+    if value in (None, ""):
+        return []
+    return value.splitlines() if isinstance(value, str) else [msgspec.json.encode(value).decode()]
 
 
 def draw_stats(stats: MemoryStats) -> RenderableType:

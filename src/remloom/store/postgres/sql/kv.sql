@@ -40,10 +40,13 @@ ON CONFLICT (tenant_id, kind, id)
 DO UPDATE SET version = j.version + 1, subjects = excluded.subjects, data = excluded.data;
 
 -- name: kv_put_many
--- Write entries of one ref each, as their next versions.
+-- Write entries, as their next versions. `nth` says for each ref which entry it is of, from 1.
 INSERT INTO remloom.journal AS j (tenant_id, kind, id, version, subjects, data)
-SELECT %(tenant)s, kind, id, 1, ARRAY[subject], data
-FROM unnest(%(namespace)b::text[], %(key)b::text[], %(ref)b::text[], %(value)b::bytea[]) n (kind, id, subject, data)
+SELECT %(tenant)s, n.kind, n.id, 1, s.subjects, n.data
+FROM unnest(%(namespace)b::text[], %(key)b::text[], %(value)b::bytea[]) WITH ORDINALITY n (kind, id, data, nth)
+JOIN (
+  SELECT nth, array_agg(subject) AS subjects FROM unnest(%(nth)b::integer[], %(ref)b::text[]) r (nth, subject) GROUP BY nth
+) s USING (nth)
 ON CONFLICT (tenant_id, kind, id)
 DO UPDATE SET version = j.version + 1, subjects = excluded.subjects, data = excluded.data;
 
@@ -62,10 +65,11 @@ SELECT %(tenant)s, subject, %(namespace)s, %(key)s FROM unnest(%(refs)b::text[])
 ON CONFLICT DO NOTHING;
 
 -- name: kv_put_refs_of_many
--- Remember which record each of some entries refers to.
+-- Remember which records some entries refer to.
 INSERT INTO remloom.journal_subjects
-SELECT %(tenant)s, subject, kind, id
-FROM unnest(%(namespace)b::text[], %(key)b::text[], %(ref)b::text[]) n (kind, id, subject)
+SELECT %(tenant)s, r.subject, n.kind, n.id
+FROM unnest(%(namespace)b::text[], %(key)b::text[]) WITH ORDINALITY n (kind, id, nth)
+JOIN unnest(%(nth)b::integer[], %(ref)b::text[]) r (nth, subject) USING (nth)
 ON CONFLICT DO NOTHING;
 
 -- name: kv_last_of_prefixes

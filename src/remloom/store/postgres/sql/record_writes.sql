@@ -80,6 +80,14 @@ SELECT r.id, r.says, CASE WHEN r.says IS NULL THEN r.schema END, CASE WHEN r.say
   CASE WHEN r.says IS NULL THEN r.content END
 FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]);
 
+-- name: made_of
+-- What some records were derived from.
+SELECT child, parent FROM remloom.parents WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]) AND kind = 0;
+
+-- name: stored_ids
+-- Which of some ids are those of records.
+SELECT id FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]);
+
 -- name: delete_parents
 -- Delete what records refer to, and what those derive from that name their parents again.
 DELETE FROM remloom.parents

@@ -16,14 +16,15 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ....model import Entity, Record, Row
-from ... import history
+from ....model import Record, Resource, Row
+from ... import changes
 from ...batch import Batch, BatchRecord, Vector
 from ...encoding import micros, now, origin, searchable_text
 from ...results import Written
 from ...rules.merge import keys_of, same_handle
 from ...rules.premise_entries import PREMISE, maybe_returned, outdated_keys, rests_anew
 from ...rules.provenance import parent_rows
+from ...rules.record_ids import referred_ids
 from ...rules.vector_validation import choose_model
 from ..binary_arrays import ArrayColumn, Half, columns, parts
 from ..database import PostgresDatabase, TenantCursor
@@ -124,6 +125,7 @@ class BatchWriter(EdgeWriter):
 
     def _store(self, plan: RecordPlan, batch: Batch, model: int) -> None:
         changes = plan.changes
+        refs = self._kept_refs(changes, batch)
         # A batch that copies another store brings the edges and the history of it.
         known = _handles(changes.values())
         moved = {} if batch.exact else self.displaced(known) | self._renamed_keys(changes)
@@ -143,7 +145,7 @@ class BatchWriter(EdgeWriter):
             self.replace_released(released)
         if not batch.exact:
             self._check_handles(changes)
-            self._keep_history(changes)
+            self._keep_changes(changes, refs, batch.at)
 
     def _store_rows(
         self, changes: dict[str, RecordChange], embed: set[str], model: int, dims: int
@@ -255,25 +257,55 @@ class BatchWriter(EdgeWriter):
         for id, schema, body in self.rows(SQL.same_handles, **values):
             raise same_handle(rows[id].record, decode(schema, body, None))  # type: ignore[arg-type]
 
-    def _keep_history(self, changes: dict[str, RecordChange]) -> None:
-        entities = {
-            id: (change.old, change.item.record)
-            for id, change in changes.items()
-            if isinstance(change.old, Entity) and isinstance(change.item.record, Entity)
+    def _kept_refs(
+        self, changed: Mapping[str, RecordChange], batch: Batch
+    ) -> dict[str, tuple[str, ...]]:
+        """The refs of what is kept of each of these records before it changes: of one whose text
+        was made of what is not there, nothing is."""
+        old = {
+            id: change.old
+            for id, change in changed.items()
+            if change.old is not None and changes.is_kept(change.old, change.item.record, batch)
         }
-        if not entities:
+        derived = [id for id, one in old.items() if isinstance(one, Resource) and one.generation]
+        parents: dict[str, list[str]] = {id: [] for id in derived}
+        if derived:
+            for child, parent in self.rows(SQL.made_of, ids=ArrayColumn("t", derived)):
+                parents[child].append(parent)
+        referred = {ref for one in old.values() for ref in referred_ids(one)}
+        there = {id for (id,) in self.rows(SQL.stored_ids, ids=ArrayColumn("t", list(referred)))}
+        return {
+            id: changes.refs_of(one, parents.get(id, ()))
+            for id, one in old.items()
+            if parents.get(id, True) and there.issuperset(referred_ids(one))
+        }
+
+    def _keep_changes(
+        self,
+        changed: Mapping[str, RecordChange],
+        refs: Mapping[str, tuple[str, ...]],
+        at: datetime | None,
+    ) -> None:
+        if not refs:
             return
-        prefixes = {id: history.change_prefix(id)[1] for id in entities}
-        last = kv.last(self.cursor, history.CHANGE, list(prefixes.values()))
+        prefixes = {id: changes.prefix_of(id)[1] for id in refs}
+        last = kv.last(self.cursor, changes.CHANGE, list(prefixes.values()))
         entries = []
         full = []
-        for id, (old, new) in entities.items():
-            made = history.change_entries(old, new, last.get(prefixes[id]))
+        for id, prefix in prefixes.items():
+            old, new = changed[id].old, changed[id].item.record
+            made = changes.change_entries(
+                old,  # type: ignore[arg-type]  # of these there is one
+                new,
+                last.get(prefix),
+                refs=refs[id],
+                at=at,
+            )
             entries += made
-            if history.number(made[0]) > history.KEPT:
-                full.append(prefixes[id])
+            if changes.number(made[0]) > changes.KEPT:
+                full.append(prefix)
         kv.put_many(self.cursor, entries)
-        kv.delete_first(self.cursor, history.CHANGE, full)
+        kv.delete_first(self.cursor, changes.CHANGE, full)
 
     def _number_texts(
         self, changes: Iterable[RecordChange]

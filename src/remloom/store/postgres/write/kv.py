@@ -101,10 +101,13 @@ def entries_about(cursor: TenantCursor, namespace: str, refs: Iterable[str]) -> 
 
 
 def put_many(cursor: TenantCursor, entries: Sequence[Entry]) -> None:
-    """Write many entries at once, each with one ref."""
-    rows = [(entry.namespace, entry.key, entry.refs[0], entry.value) for entry in entries]
-    values = columns({"namespace": "t", "key": "t", "ref": "t", "value": "y"}, rows)
+    """Write many entries at once, each with refs; those that an entry had stay beside."""
+    rows = [(entry.namespace, entry.key, entry.value) for entry in entries]
+    values = columns({"namespace": "t", "key": "t", "value": "y"}, rows)
+    refs = [(nth, ref) for nth, entry in enumerate(entries, 1) for ref in entry.refs]
+    values |= columns({"nth": "i", "ref": "t"}, refs)
     cursor.run(SQL.kv_put_many, **values)
+    del values["value"]
     cursor.run(SQL.kv_put_refs_of_many, **values)
 
 

@@ -135,6 +135,14 @@ INSERT INTO parents (child, parent, kind, digest)
 SELECT ?, rid, ?, coalesce(?, iif(?, coalesce(says, said(schema, body, content)), NULL)) FROM records WHERE id = ?
 ON CONFLICT (child, parent) DO UPDATE SET digest = excluded.digest WHERE digest IS NOT excluded.digest;
 
+-- name: made_of
+-- What a record was derived from.
+SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent WHERE p.child = ? AND p.kind = 0;
+
+-- name: count_stored
+-- How many of some ids are those of records.
+SELECT count(*) FROM records WHERE id IN (SELECT value FROM json_each(?));
+
 -- name: delete_parents
 -- Forget what a record refers to, and what it was derived from, but for the kind that is kept.
 DELETE FROM parents WHERE child = :record_no AND kind IS NOT :kept;

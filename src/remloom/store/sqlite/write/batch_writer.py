@@ -15,14 +15,15 @@ import apsw
 from msgspec.structs import force_setattr, replace
 
 from ....kv import KeyRange
-from ....model import Entity, Record, Row
-from ... import history
+from ....model import Entity, Record, Resource, Row
+from ... import changes
 from ...batch import Batch, BatchRecord
 from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
 from ...results import Deletion, Written
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
 from ...rules.premise_entries import PREMISE, maybe_returned, outdated_keys, rests_anew
 from ...rules.provenance import DERIVED, parent_rows
+from ...rules.record_ids import referred_ids
 from ..rows import SQL, decode, encode, row_of
 from . import kv
 from .deletion import delete, delete_snapshots, restore_premises, withdraw
@@ -176,14 +177,15 @@ class _BatchWriter:
         changed = merge_record(item, stored, self._batch.at)
         if changed is None:
             return id, record_no, "unchanged"
+        is_kept = changes.is_kept(stored, changed.record, self._batch)
+        refs = self._refs_of(stored, record_no) if is_kept else None
         self._update(changed, record_no, stored, text_no)
         old_key = keys_of(stored)[0]
         if not (item.merge or self._batch.exact) and old_key != changed.keys[0]:
             is_row = isinstance(changed.record, Row) and changed.record.is_identified
             self._rename(record_no, old_key, changed.keys[0], is_row=is_row)
-        both_entities = isinstance(stored, Entity) and isinstance(changed.record, Entity)
-        if both_entities and not self._batch.exact:
-            self._record_history(stored, changed.record)  # type: ignore[arg-type]
+        if refs is not None:
+            self._keep_change(stored, changed.record, refs)
         return id, record_no, "updated"
 
     def _find_handle(self, item: BatchRecord) -> str | None:
@@ -303,13 +305,30 @@ class _BatchWriter:
         self._renamed_from.add(old)
         self._renamed_to.add((new, record_no))
 
-    def _record_history(self, old: Entity, new: Entity) -> None:
+    def _refs_of(self, stored: Record, record_no: int) -> tuple[str, ...] | None:
+        """Return the refs of what is kept of a record; None: what it was made of is not there."""
+        parents: list[str] = []
+        if isinstance(stored, Resource) and stored.generation:
+            rows = self._cursor.execute(SQL.made_of, (record_no,)).fetchall()
+            parents = [id for (id,) in rows]
+            if not parents:
+                return None
+        referred = set(referred_ids(stored))
+        if referred:
+            there = self._cursor.execute(SQL.count_stored, (json.dumps(list(referred)),)).get
+            if there < len(referred):
+                return None
+        return changes.refs_of(stored, parents)
+
+    def _keep_change(self, old: Record, new: Record, refs: Sequence[str]) -> None:
         cursor = self._cursor
-        kind, prefix = history.change_prefix(new.id)
+        kind, prefix = changes.prefix_of(new.id)
         newest = KeyRange(prefix=prefix, limit=1, newest_first=True)
         last = kv.list_entries(cursor, kind, newest)
-        entries = history.change_entries(old, new, last[0] if last else None)
+        entries = changes.change_entries(
+            old, new, last[0] if last else None, refs=refs, at=self._batch.at
+        )
         kv.put(cursor, entries)
-        if history.number(entries[0]) > history.KEPT:
+        if changes.number(entries[0]) > changes.KEPT:
             oldest = kv.list_entries(cursor, kind, KeyRange(prefix=prefix, limit=1))[0]
             kv.put(cursor, (), [(kind, oldest.key)])

@@ -106,7 +106,20 @@ function Changes({ changes }) {
   const columns = [
     { name: "When", of: (change) => html`<${When} at=${change.at} time />` },
     { name: "What changed", of: (change) => plain(Object.keys(change.changed).join(", ")) },
-    { name: "How", of: (change) => html`<code>${plain(JSON.stringify(change.changed))}</code>` },
+    { name: "How", of: (change) => stepsOf(change.changed).map(([name, step]) => html`<${Step} name=${name} step=${step} />`) },
   ];
   return html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${changes} />`;
+}
+
+const isStep = (one) => one !== null && typeof one === "object" && Object.keys(one).sort().join() === "from,to";
+
+// of properties, fields and metadata each value has a step of its own
+function stepsOf(changed) {
+  return Object.entries(changed).flatMap(([field, step]) =>
+    Object.values(step).every(isStep) ? Object.entries(step).map(([name, one]) => [`${field}.${name}`, one]) : [[field, step]]);
+}
+
+function Step({ name, step }) {
+  const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  return html`<p class="small"><span class="muted">${plain(name)}</span> <del>${plain(shown(step.from))}</del> <ins>${plain(shown(step.to))}</ins></p>`;
 }
