@@ -210,6 +210,23 @@ def test_it_goes_with_what_it_was_made_of(memory: Memory, kind: str) -> None:
     assert ("gnu" in str(found), found["written_later"]) == (True, True)
 
 
+def test_nothing_is_kept_of_what_was_made_of_a_line_that_was_cut(memory: Memory) -> None:
+    memory.read_text(f"The {SECRET} sleeps. The gnu eats.", uri="zoo.md")
+    (old,) = memory.admin.store.records.chunks("zoo.md")
+    insight = Resource(id="it", name="It", content=f"{SECRET}s sleep", parents=(old.id,))
+    moment = Moment(id="m", name="M", summary=f"{SECRET}s sleep", resource_refs=(old.id,))
+    memory.write([insight, replace(moment, metadata={"made_by": "model"})])
+    memory.read_text("The gnu eats.", uri="zoo.md")
+    (new,) = memory.admin.store.records.chunks("zoo.md")
+    memory.write(
+        [
+            replace(insight, content="gnus eat", parents=(new.id,)),
+            replace(moment, summary="gnus eat", resource_refs=(new.id,)),
+        ]
+    )
+    assert SECRET not in kept(memory)
+
+
 def test_expiry_keeps_nothing_and_sweeps_what_was(memory: Memory, make: Any) -> None:
     written(memory, make(f"the {SECRET} is open"), make("It is shut."))
     before = kept_changes(memory)

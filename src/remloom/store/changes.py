@@ -130,6 +130,13 @@ def is_kept(old: Record, new: Record, batch: Batch) -> bool:
     return not (batch.read and isinstance(old, Moment))
 
 
+def is_made(record: Record) -> bool:
+    """Whether it may have been made of other records."""
+    if isinstance(record, Resource):
+        return record.generation > 0
+    return isinstance(record, Moment)
+
+
 def refs_of(old: Record, parents: Iterable[str]) -> tuple[str, ...]:
     """Return the refs of what is kept of a record: its id, and, of a text, what that was made of.
 

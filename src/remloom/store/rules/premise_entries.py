@@ -145,6 +145,11 @@ def maybe_returned(batch: Batch, ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def lost_prefix(child: str) -> str:
+    """The prefix of the keys of the entries of a record's lost premises."""
+    return child + _MARK + _LOST
+
+
 def premises_beside(reads: EntryReads, child: str) -> list[OtherPremise]:
     """List the premises of a record that are no stored records."""
     entries = reads.list(PREMISE, KeyRange(prefix=child + _MARK))

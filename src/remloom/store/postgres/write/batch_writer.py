@@ -22,7 +22,13 @@ from ...batch import Batch, BatchRecord, Vector
 from ...encoding import micros, now, origin, searchable_text
 from ...results import Written
 from ...rules.merge import keys_of, same_handle
-from ...rules.premise_entries import PREMISE, maybe_returned, outdated_keys, rests_anew
+from ...rules.premise_entries import (
+    PREMISE,
+    lost_prefix,
+    maybe_returned,
+    outdated_keys,
+    rests_anew,
+)
 from ...rules.provenance import parent_rows
 from ...rules.record_ids import referred_ids
 from ...rules.vector_validation import choose_model
@@ -267,17 +273,20 @@ class BatchWriter(EdgeWriter):
             for id, change in changed.items()
             if change.old is not None and changes.is_kept(change.old, change.item.record, batch)
         }
-        derived = [id for id, one in old.items() if isinstance(one, Resource) and one.generation]
-        parents: dict[str, list[str]] = {id: [] for id in derived}
-        if derived:
-            for child, parent in self.rows(SQL.made_of, ids=ArrayColumn("t", derived)):
-                parents[child].append(parent)
-        referred = {ref for one in old.values() for ref in referred_ids(one)}
-        there = {id for (id,) in self.rows(SQL.stored_ids, ids=ArrayColumn("t", list(referred)))}
+        made = [id for id, one in old.items() if changes.is_made(one)]
+        if not made:
+            return {id: changes.refs_of(one, ()) for id, one in old.items()}
+        parents: dict[str, list[str]] = {id: [] for id in made if isinstance(old[id], Resource)}
+        for child, parent in self.rows(SQL.made_of, ids=ArrayColumn("t", list(parents))):
+            parents[child].append(parent)
+        referred = list({ref for id in made for ref in referred_ids(old[id])})
+        there = {id for (id,) in self.rows(SQL.stored_ids, ids=ArrayColumn("t", referred))}
+        prefixes = {lost_prefix(id): id for id in made}
+        lost = {prefixes[prefix] for prefix in kv.last(self.cursor, PREMISE, list(prefixes))}
         return {
             id: changes.refs_of(one, parents.get(id, ()))
             for id, one in old.items()
-            if parents.get(id, True) and there.issuperset(referred_ids(one))
+            if id not in lost and parents.get(id, True) and there.issuperset(referred_ids(one))
         }
 
     def _keep_changes(

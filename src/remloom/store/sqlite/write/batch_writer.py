@@ -21,7 +21,13 @@ from ...batch import Batch, BatchRecord
 from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
 from ...results import Deletion, Written
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
-from ...rules.premise_entries import PREMISE, maybe_returned, outdated_keys, rests_anew
+from ...rules.premise_entries import (
+    PREMISE,
+    lost_prefix,
+    maybe_returned,
+    outdated_keys,
+    rests_anew,
+)
 from ...rules.provenance import DERIVED, parent_rows
 from ...rules.record_ids import referred_ids
 from ..rows import SQL, decode, encode, row_of
@@ -308,6 +314,9 @@ class _BatchWriter:
     def _refs_of(self, stored: Record, record_no: int) -> tuple[str, ...] | None:
         """Return the refs of what is kept of a record; None: what it was made of is not there."""
         parents: list[str] = []
+        lost = KeyRange(prefix=lost_prefix(stored.id), limit=1)
+        if changes.is_made(stored) and kv.list_entries(self._cursor, PREMISE, lost):
+            return None
         if isinstance(stored, Resource) and stored.generation:
             rows = self._cursor.execute(SQL.made_of, (record_no,)).fetchall()
             parents = [id for (id,) in rows]
