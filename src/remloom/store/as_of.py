@@ -73,13 +73,20 @@ def known_at(store: Store, record: Record, at: datetime) -> Record | None:
     return past
 
 
-def list_changes(store: Store, record: Record) -> Iterator[dict[str, Any]]:
-    """The changes of a record that are kept, newest first: when, and each field and free value from
-    what to what. It ends where one between is not kept."""
+def former(store: Store, record: Record) -> Iterator[tuple[Change, Record]]:
+    """The changes of a record that are kept, newest first, each with what it was before. It ends
+    where one between is not kept."""
     for change in changes(store, record.id):
         if not change.made_this(record):
             return
-        before = change.undo(record)
+        record = change.undo(record)
+        yield change, record
+
+
+def list_changes(store: Store, record: Record) -> Iterator[dict[str, Any]]:
+    """The changes of a record that are kept, newest first: when, and each field and free value from
+    what to what."""
+    for change, before in former(store, record):
         was, is_now = facts_of(before), facts_of(record)
         fields = {name: _step(was[name], is_now[name]) for name in change.fields if name in was}
         names = dict.fromkeys((*change.properties, *change.added))

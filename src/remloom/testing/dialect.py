@@ -3,8 +3,9 @@
 A case file (`cases/*.json`) is an object:
 
 * `about`: one line.
-* `given`: `records` (objects with `schema` and the fields of that model) and `edges`; written into
-  an empty memory in this order before the first case. No case of a file changes it.
+* `given`: `records` (objects with `schema` and the fields of that model), `edges` and `later` (more
+  records); written into an empty memory in this order before the first case. No case of a file
+  changes it.
 * `cases`: objects with `name`, a `statement` (text) or a `value` (`[query_type, parameters]`, as
   `rem_query` takes them), and either
     * `result`: what the answer must show, or
@@ -72,6 +73,7 @@ class Given(Struct, frozen=True, forbid_unknown_fields=True):
     # each with the `schema` it is of
     records: tuple[dict[str, Any], ...] = ()
     edges: tuple[Edge, ...] = ()
+    later: tuple[dict[str, Any], ...] = ()  # written over the records
 
 
 class CaseFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,14 +94,16 @@ def prepare(memory: Memory, given: Given) -> None:
     """Write the records and edges of a case file into an empty memory."""
     for schema in given.schemas:
         memory.schemas.register(schema)
-    records: list[Any] = []
-    for fields in given.records:
-        kind = SCHEMAS.get(fields["schema"], Row)
-        values = {name: value for name, value in fields.items() if name != "schema"}
-        if kind is Row:
-            values["schema_name"] = fields["schema"]
-        records.append(msgspec.convert(values, kind))
-    memory.write([*records, *given.edges])
+    memory.write([*map(_record, given.records), *given.edges])
+    memory.write(map(_record, given.later))
+
+
+def _record(fields: dict[str, Any]) -> Any:
+    kind = SCHEMAS.get(fields["schema"], Row)
+    values = {name: value for name, value in fields.items() if name != "schema"}
+    if kind is Row:
+        values["schema_name"] = fields["schema"]
+    return msgspec.convert(values, kind)
 
 
 def check(memory: Memory, case: DialectCase) -> None:

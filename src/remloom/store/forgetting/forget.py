@@ -50,6 +50,7 @@ _DESCRIBES = ("about", "attended_by")
 _MANY = 64
 
 _SHOWN = 5  # ids in a remedy
+_PAST_LOOKED_AT = 400  # of records that went: whether something is kept of what they were
 
 # the ref of an entry whose texts cannot be told apart: it goes with whatever is forgotten
 ANY_FORGETTING = "forgetting:any"
@@ -236,7 +237,8 @@ def forget_found(
     remade_ids = [record.id for remade in plan.remade for record in remade.records]
     ends = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
     words_left = find_remaining_words(store, forgotten, remade_ids, sorted(ends))
-    remaining = (*deletion.remaining, *words_left)
+    kept = (id for id in deletion.ids[:_PAST_LOOKED_AT] if store.kv.count(*changes.prefix_of(id)))
+    remaining = (*deletion.remaining, *words_left, *(f"what {id} was" for id in kept))
     return Receipt(
         records=len(deletion.ids),
         vectors=deletion.vectors,

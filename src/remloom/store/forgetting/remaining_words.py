@@ -20,6 +20,7 @@ import msgspec
 from ...model import Edge, Entity, Moment, Record, Resource, Row, edge_types
 from ...model.reports import MOST_MENTIONS
 from ...text.analysis import STOP_WORDS
+from ..as_of import former
 from ..contract import Reads, Store
 from ..rules.merge import keys_of
 from ..specs import ChunkRange, EdgeSpec, SearchSpec
@@ -80,6 +81,10 @@ def find_remaining_words(
     for record in records:
         for field, text in derived_texts(record):
             check.look(f"{record.schema} {record.id}, {field}", text, made_for=record)
+        if isinstance(record, Moment) and record.is_made:
+            for _, before in former(store, record):
+                for field, text in derived_texts(before):
+                    check.look(f"what {record.id} was, {field}", text, made_for=before)
     for edge in _related_edges(store, keys):
         if edge.rel_type in edge_types.MADE:
             for text in _edge_texts(edge):
