@@ -201,10 +201,10 @@ def entries_of_replaced(reads: Reads, batch: Batch) -> tuple[Entry, ...]:
         if isinstance(item.record, Resource) and item.record.is_chunk
     }
     entries: list[Entry] = []
-    for id in batch.deleted:
+    for id in batch.withdrawn:
         old = reads.records.get("resources", id)
         new = places.get((old.uri, old.ordinal)) if isinstance(old, Resource) else None
-        if old is None or new is None or new.id in batch.deleted:
+        if old is None or new is None or new.id in batch.withdrawn:
             continue
         refs = refs_of(new, ())
         kind, prefix = prefix_of(id)
