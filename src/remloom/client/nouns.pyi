@@ -1090,13 +1090,13 @@ class ClientMethods(Over):
     def confirm(self, *ids: str, by: str = "") -> Run:
         """Say that what is stale still holds: it rests on what its premises say now."""
 
-    def get_resource(self, id: str) -> Resource:
+    def get_resource(self, id: str, *, as_of: datetime | None = None) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them."""
 
     def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
         """Get an entity, without `graph_paths`: `get_edges` and `lookup` have them."""
 
-    def get_moment(self, id: str) -> Moment:
+    def get_moment(self, id: str, *, as_of: datetime | None = None) -> Moment:
         """Get a moment, without `graph_paths`: `get_edges` and `lookup` have them."""
 
     def get_edges(
@@ -1359,13 +1359,13 @@ class AsyncClientMethods(Over):
     async def confirm(self, *ids: str, by: str = "") -> Run:
         """Say that what is stale still holds: it rests on what its premises say now."""
 
-    async def get_resource(self, id: str) -> Resource:
+    async def get_resource(self, id: str, *, as_of: datetime | None = None) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them."""
 
     async def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
         """Get an entity, without `graph_paths`: `get_edges` and `lookup` have them."""
 
-    async def get_moment(self, id: str) -> Moment:
+    async def get_moment(self, id: str, *, as_of: datetime | None = None) -> Moment:
         """Get a moment, without `graph_paths`: `get_edges` and `lookup` have them."""
 
     async def get_edges(
