@@ -42,6 +42,7 @@ from remloom.model import (
     United,
     Imported as _Imported,
 )
+from remloom.model.reports import WrittenIds
 from remloom.predicates import Predicate, Query
 from remloom.profile.beliefs.belief import Belief
 from remloom.profile.beliefs.exchange import Imported
@@ -1061,7 +1062,7 @@ class ClientMethods(Over):
         *,
         expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
-    ) -> list[str]:
+    ) -> WrittenIds:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
 
     def create_resource(self, resource: Resource) -> str:
@@ -1328,7 +1329,7 @@ class AsyncClientMethods(Over):
         *,
         expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
-    ) -> list[str]:
+    ) -> WrittenIds:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
 
     async def create_resource(self, resource: Resource) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
+from ..model.reports import WrittenIds
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
 from ..store.encoding import content_key
@@ -41,22 +42,23 @@ class Writing:
         expected: Mapping[str, int | None] | None = None,
         *,
         wait: bool = False,
-    ) -> list[str]:
+    ) -> WrittenIds:
         """Write a batch; see `Memory.write`."""
-        ids = self._write(records, _preconditions(expected), embed=not wait)
+        written = self._write(records, _preconditions(expected), embed=not wait)
+        ids = WrittenIds.of(written.ids, written.stale, written.stale_ids)
         if wait and self._engine.embeds:
             self._engine.embedding_queue.embed(ids)
         return ids
 
     def _write(
         self, records: Iterable[Record | Edge], expected: Preconditions | None, *, embed: bool
-    ) -> list[str]:
+    ) -> Written:
         if isinstance(records, msgspec.Struct):
             # one record in place of a list: the validation of the batch refuses it
-            return list(self.write_batch(records).ids)
+            return self.write_batch(records)
         items = list(records)
         if not any(map(_rests_on_stored, items)):
-            return list(self.write_batch(items, expected=expected, embed=embed).ids)
+            return self.write_batch(items, expected=expected, embed=embed)
 
         # what an id stands for is read inside the transaction that writes
         def build_resolved(reads: Reads) -> Batch:
@@ -65,7 +67,7 @@ class Writing:
             _check_parents(reads, batch)
             return batch
 
-        return list(self.update(build_resolved, embed=embed).ids)
+        return self.update(build_resolved, embed=embed)
 
     def write_batch(
         self,

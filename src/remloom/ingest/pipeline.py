@@ -27,6 +27,7 @@ from ..sources import Document, Skipped
 from ..store.batch import Preconditions
 from ..store.contract import Reads, Store
 from ..store.forgetting.forget import orphans
+from ..store.premises import STALE_SHOWN
 from ..store.results import Written
 from ..store.rules.merge import keys_of
 from ..store.specs import EdgeSpec
@@ -131,6 +132,8 @@ class _Reading:
         self._ids: list[str] = []
         self._entities: set[tuple[str, str]] = set()
         self._resources = self._moments = self._edges = 0
+        self._stale = 0
+        self._stale_ids: list[str] = []
 
     def take(self, document: Document) -> None:
         """Prepare a document, unless it is known, and write it with the next batch."""
@@ -178,6 +181,8 @@ class _Reading:
             edges=self._edges,
             seconds=round(seconds, 3),
             ids=tuple(self._ids),
+            stale=self._stale,
+            stale_ids=tuple(self._stale_ids[:STALE_SHOWN]),
         )
 
     # -- documents -----------------------------------------------------------------------------
@@ -368,6 +373,8 @@ class _Reading:
 
     def _count_written(self, waiting: Sequence[_Waiting], written: Written) -> None:
         self._edges += written.edges
+        self._stale += written.stale
+        self._stale_ids += written.stale_ids
         for one in waiting:
             prepared = one.prepared
             self._ids += prepared.stored_ids

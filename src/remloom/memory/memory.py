@@ -36,6 +36,7 @@ from ..model import (
     Resource,
     TargetKind,
 )
+from ..model.reports import WrittenIds
 from ..predicates import Eq, Predicate, Query
 from ..profile.service import Profiles
 from ..runs.service import Runs
@@ -235,7 +236,7 @@ class Memory:
         *,
         expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
-    ) -> list[str]:
+    ) -> WrittenIds:
         """Write any mix of records and edges as one atomic batch; on disk when it returns.
 
         An edge goes from label to label; the id of a stored record at either end stands for its
@@ -252,7 +253,9 @@ class Memory:
             wait: embed the texts before returning. Without, that is done in the background, or by
                 the next search if few texts wait.
 
-        Returns: the ids, in the order of the records; edges have none.
+        Returns: the ids, in the order of the records; edges have none. `stale` of the list counts
+            what the write made stale: what rests on something that says another thing now. Its
+            `stale_ids` has the first hundred.
 
         Raises:
             ChangedError: a record is not as `expected`, and nothing was written.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -96,6 +96,20 @@ class ReadItem(Struct, frozen=True, kw_only=True):
     entities: int = 0
 
 
+class WrittenIds(list[str]):
+    """The ids of what was written, in its order, and what the write made stale: records that rest
+    on what says something else now, and did not before."""
+
+    stale: int = 0
+    stale_ids: tuple[str, ...] = ()  # of the first hundred
+
+    @classmethod
+    def of(cls, ids: Iterable[str], stale: int, stale_ids: tuple[str, ...]) -> WrittenIds:
+        made = cls(ids)
+        made.stale, made.stale_ids = stale, stale_ids
+        return made
+
+
 class ReadReport(Struct, frozen=True, kw_only=True):
     """The outcome of a call of `read`, document by document."""
 
@@ -111,6 +125,10 @@ class ReadReport(Struct, frozen=True, kw_only=True):
     # why images have no caption of the model: it failed, or does not see; what was read is kept
     caption_error: str = ""
     ids: tuple[str, ...] = ()  # of the resources, in reading order
+    # insights and the like that may no longer hold, as what they were made of was read again; the
+    # ids of the first hundred
+    stale: int = 0
+    stale_ids: tuple[str, ...] = ()
 
     @classmethod
     def of_parts(cls, reports: Sequence[ReadReport]) -> ReadReport:
@@ -128,6 +146,8 @@ class ReadReport(Struct, frozen=True, kw_only=True):
             embedding_error=last.embedding_error,
             caption_error=next((one.caption_error for one in reports if one.caption_error), ""),
             ids=tuple(id for report in reports for id in report.ids),
+            stale=sum(report.stale for report in reports),
+            stale_ids=tuple(id for report in reports for id in report.stale_ids)[:100],
         )
 
     @property

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct, defstruct
 
 from ..memory.memory import Memory
 from ..model import Edge, Record
+from ..model.reports import WrittenIds
 from ..tenancy.api_keys import Scope
 from ..text.docstrings import head_of, typing_names
 from .bounds import MOST_ITEMS, bounded, without_pattern
@@ -137,6 +138,8 @@ def _returned(hint: Any) -> Any:
     """Give the type of a returned value; what is iterated over is a list outside."""
     if typing.get_origin(hint) is collections.abc.Iterator:
         return list[typing.get_args(hint)[0]]  # type: ignore[misc]
+    if hint is WrittenIds:
+        return list[str]
     return None if hint is type(None) else hint
 
 

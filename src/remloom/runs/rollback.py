@@ -181,8 +181,10 @@ class _Rollback:
                 entries={LAST_CHANGE: self._version, LAST_FORGETTING: self._forgetting},
             ),
         )
-        store.write(batch)
-        return rolled_back
+        written = store.write(batch)
+        if not written.stale:
+            return rolled_back
+        return replace(rolled_back, receipt=rolled_back.receipt | {"stale": written.stale})
 
     def _was_edited(self, record: Record) -> bool:
         last = self._run.finished_at or self._run.seen_at

@@ -260,6 +260,8 @@ class Writer:
         written = self._store.write(replace(batch, entries=(*batch.entries, entry)))
         # only now: an attempt that failed adds nothing
         self._add_to_receipt(receipt)
+        if written.stale:
+            self._add_to_receipt({"stale": written.stale})
         self.count(**counts)
         return written
 

@@ -10,14 +10,18 @@ from typing import TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import Hit, Node, Record
+from ..kv import KeyRange, label_ref
+from ..model import Entity, Hit, Node, Record, Row
 from ..model.premises import Fault, Stale
+from .batch import Batch, BatchRecord
 from .components import RecordReads
+from .contract import Reads
 from .encoding import micros
-from .results import Premise
-from .rules.premise_entries import LostPremise, SlotPremise, slot_digest
+from .results import Premise, Written
+from .rules.premise_entries import PREMISE, LostPremise, SlotPremise, child_of, slot_digest
 from .rules.provenance import may_rest_on_others
 
+STALE_SHOWN = 100  # ids of what a write made stale that it returns
 # gives, by id, which of some records are stale
 FindStale: TypeAlias = Callable[[Iterable[str]], dict[str, Stale]]
 _Found = TypeVar("_Found", bound=Hit | Node)
@@ -63,6 +67,54 @@ def marked(found: Sequence[_Found], find: FindStale) -> list[_Found]:
     if not stale:
         return list(found)
     return [replace(one, stale=stale.get(one.id)) for one in found]
+
+
+def telling(open_reads: Callable[[], Reads], batch: Batch, write: Callable[[], Written]) -> Written:
+    """Write a batch, and count what it made stale, at any depth. It costs one look at what rests on
+    what is written, and where nothing does, no more.
+
+    Args:
+        open_reads: opens what the transaction sees, before and after `write` as well.
+    """
+    if not (batch.withdrawn or batch.edges or batch.deleted_edges or _may_be_stored(batch)):
+        return write()
+    reads = open_reads()
+    resting = _resting_on(reads, batch)
+    if not resting:
+        return write()
+    before = find_stale(reads.records, resting)
+    written = write()
+    after = find_stale(reads.records, resting)
+    made = tuple(id for id in after if id not in before)
+    return replace(written, stale=len(made), stale_ids=made[:STALE_SHOWN])
+
+
+def _resting_on(reads: Reads, batch: Batch) -> list[str]:
+    """List what rests on what a batch writes over or withdraws, at any depth."""
+    ids = [item.record.id for item in batch.records if not item.fresh]
+    # whoever is written by name alone may be any record of that name
+    keys = [item.keys[0] for item in batch.records if item.merge]
+    found: dict[str, None] = {}
+    if ids or keys or batch.withdrawn:
+        found = dict.fromkeys(reads.records.resting([*ids, *batch.withdrawn], keys))
+    ends = {edge.src for edge in batch.edges} | {src for src, *_ in batch.deleted_edges}
+    slots = ends | {key for item in batch.records for key in item.keys if _has_slots(item)}
+    if slots and reads.kv.list(PREMISE, KeyRange(limit=1)):
+        about = reads.kv.about(PREMISE, map(label_ref, sorted(slots)))
+        found |= dict.fromkeys(map(child_of, about))
+    above = list(found)
+    while above:
+        above = [id for id in reads.records.resting(above, ()) if id not in found]
+        found |= dict.fromkeys(above)
+    return list(found)
+
+
+def _may_be_stored(batch: Batch) -> bool:
+    return any(item.merge or not item.fresh for item in batch.records)
+
+
+def _has_slots(item: BatchRecord) -> bool:
+    return isinstance(item.record, Entity | Row)
 
 
 def _premises_below(records: RecordReads, ids: Sequence[str]) -> dict[str, list[Premise]]:

@@ -23,6 +23,8 @@ class Written(Struct, frozen=True):
     unchanged: int = 0
     edges: int = 0
     thin: int = 0  # thin entities made for labels that no record had
+    stale: int = 0  # records that may no longer hold, and did before: see `premises.telling`
+    stale_ids: tuple[str, ...] = ()  # of the first hundred of them
 
     def plus(self, other: Written) -> Written:
         """Add up two, without `ids`."""

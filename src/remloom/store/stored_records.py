@@ -88,6 +88,10 @@ class StoredRecords(ABC):
             for *row, other in rows
         ]
 
+    def resting(self, ids: Sequence[str], keys: Sequence[str]) -> list[str]:
+        values = {"ids": self._ids(ids), "keys": self._ids(keys)}
+        return [id for (id,) in self._fetch(self.SQL.resting, **values)]
+
     # -- by name and time --------------------------------------------------------------------------
 
     def first_names(

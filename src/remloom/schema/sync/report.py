@@ -87,6 +87,9 @@ class SyncReport(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     dry_run: bool = False  # nothing was written
     resumed: bool = False  # the sync before was broken off
+    # what rests on rows that changed or are gone, and may no longer hold; ids of the first hundred
+    stale: int = 0
+    stale_ids: tuple[str, ...] = ()
 
     @property
     def read(self) -> int:

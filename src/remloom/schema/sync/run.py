@@ -91,6 +91,8 @@ def sync(
         seconds=time.monotonic() - began,
         dry_run=dry_run,
         resumed=lease is not None and lease.resumed,
+        stale=writer.stale,
+        stale_ids=writer.stale_ids,
     )
 
 

@@ -23,6 +23,7 @@ from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
 from ...store.definitions import CHANGES, DEFINITIONS
 from ...store.forgetting.watch import ForgottenRows
+from ...store.premises import STALE_SHOWN
 from ...store.rules.record_ids import new_id
 from ...store.rules.row_rules import value_fault
 from ...store.rules.validation import build
@@ -174,6 +175,8 @@ class SyncWriter:
         self._on_page = on_page
         self.forgotten = ForgottenRows(target.store.kv)
         self.counts: dict[str, int] = {"read": 0, "written": 0}
+        self.stale = 0  # records that its pages made stale, and the ids of the first
+        self.stale_ids: tuple[str, ...] = ()
         self.uniter: Uniter | None = None  # None: nothing is united
 
     def look_again(self, rows: Iterable[Row]) -> None:
@@ -312,12 +315,14 @@ class SyncWriter:
         expected = Preconditions(entries=entries)
         entry = lease.entry(self.counts)
         try:
-            self.store.write(replace(batch, entries=(entry,), expected=expected))
+            written = self.store.write(replace(batch, entries=(entry,), expected=expected))
         except ChangedError:
             lease.check()
             self.forgotten.reload()
             raise PageChangedError("rows were forgotten, or schemas changed, meanwhile") from None
         lease.renewed()
+        self.stale += written.stale
+        self.stale_ids = (*self.stale_ids, *written.stale_ids)[:STALE_SHOWN]
 
 
 def _fitting(value: Any, field: Field, why: str) -> tuple[list[Any] | None, str]:

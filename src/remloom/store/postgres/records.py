@@ -124,6 +124,9 @@ class PostgresRecords(StoredRecords):
         said = digests(self._fetch(SQL.said, ids=self._ids(untold)))
         return [replace(one, says=said.get(one.id, one.says)) for one in found]
 
+    def resting(self, ids: Sequence[str], keys: Sequence[str]) -> list[str]:
+        return super().resting(ids, list(map(short, keys)))
+
     # -- by field and time -------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:

@@ -12,6 +12,7 @@ from ..batch import Batch
 from ..contract import Reads
 from ..definitions import Definitions
 from ..predicate_sql import refuse_search
+from ..premises import telling
 from ..results import Capabilities, Deletion, Written
 from .admin import PostgresAdmin
 from .database import PostgresDatabase, TenantCursor
@@ -92,7 +93,7 @@ class PostgresStore:
         self.admin = PostgresAdmin(server, self._indexing, self.vectors, self.token_vectors)
 
     def write(self, batch: Batch) -> Written:
-        return self._write(lambda writer: writer.apply(batch))
+        return self._write(lambda writer: self._apply(writer, batch))
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
         vectors = 0
@@ -113,7 +114,17 @@ class PostgresStore:
         return written
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
-        return self._write(lambda writer: writer.apply(self._read(writer, work)))
+        return self._write(lambda writer: self._apply(writer, self._read(writer, work)))
+
+    def _apply(self, writer: BatchWriter, batch: Batch) -> Written:
+        if batch.exact:
+            return writer.apply(batch)
+        with self._server.within(writer.cursor):
+            return telling(
+                lambda: _TransactionReads(self._server, expired=False),
+                batch,
+                lambda: writer.apply(batch),
+            )
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         requested = list(ids)

@@ -50,7 +50,8 @@ def may_rest_on_others(record: Record) -> bool:
     """Whether a record may have been made of others; of one that was not, nothing is looked up."""
     if isinstance(record, Resource):
         return record.generation > 0
-    return isinstance(record, Moment) and bool(record.resource_refs)
+    # one that dreaming made may have lost all it refers to
+    return isinstance(record, Moment) and bool(record.resource_refs or record.is_made)
 
 
 def premises_in(record: Record) -> dict[str, int]:

@@ -14,6 +14,7 @@ from ..batch import Batch
 from ..contract import Reads
 from ..definitions import Definitions
 from ..predicate_sql import refuse_search
+from ..premises import telling
 from ..results import Capabilities, Deletion, Written
 from .admin import SqliteAdmin, find_remaining
 from .file.database import SqliteDatabase, TransactionDatabase
@@ -98,7 +99,16 @@ class SqliteStore:
         )
 
     def write(self, batch: Batch) -> Written:
-        return self._database.write(lambda cursor: batch_writer.apply(cursor, batch))
+        return self._database.write(lambda cursor: self._apply(cursor, batch))
+
+    def _apply(self, cursor: apsw.Cursor, batch: Batch) -> Written:
+        if batch.exact:
+            return batch_writer.apply(cursor, batch)
+        return telling(
+            lambda: _TransactionReads(self.path, cursor),
+            batch,
+            lambda: batch_writer.apply(cursor, batch),
+        )
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
         def work(cursor: apsw.Cursor) -> Written:
@@ -111,7 +121,7 @@ class SqliteStore:
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
         return self._database.write(
-            lambda cursor: batch_writer.apply(cursor, work(_TransactionReads(self.path, cursor)))
+            lambda cursor: self._apply(cursor, work(_TransactionReads(self.path, cursor)))
         )
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:

@@ -61,6 +61,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "records.children": _call("x"),
     "records.parents": _call("x"),
     "records.premises": _call(["x"]),
+    "records.resting": _call(["x"], ["x"]),
     "records.chunks": _call("a.md"),
     "records.originating": _call("a"),
     "records.messages": _call("a.md", ["1"]),

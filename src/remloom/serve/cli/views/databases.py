@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ....text.quoting import visible
-from ..frame.text_formats import plural
+from ..frame.text_formats import plural, stale_line
 from .tables import draw_table
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def draw_sync(report: SyncReport) -> RenderableType:
     edges = plural(report.edges_added, "edge")
     verb = "would be added" if report.dry_run else "added"
     parts.append(f"{edges} {verb}, {report.edges_ended:,} ended")
+    if report.stale:
+        parts.append(Text(stale_line(report.stale, report.stale_ids), "yellow"))
     return Group(*parts)
 
 

@@ -123,6 +123,16 @@ SELECT child, id, digest, says, updated, expires, other FROM (
     AND j.id >= (i.id || chr(31)) COLLATE "C" AND j.id < (i.id || chr(32)) COLLATE "C"
 ) p ORDER BY child, seq, key;
 
+-- name: resting
+-- What rests on records with some ids or keys: what was derived from them, and moments that were made of them.
+SELECT c.id FROM remloom.records c
+WHERE c.tenant_id = %(tenant)s AND c.id IN (
+  SELECT p.child FROM remloom.parents p
+  WHERE p.tenant_id = %(tenant)s AND (p.kind = 0 OR p.digest IS NOT NULL) AND p.parent = ANY (
+    %(ids)s::text[] || ARRAY(SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s::text[]))
+  )
+) ORDER BY c.seq;
+
 -- name: parents
 -- The records that one derives from, in the order of writing.
 SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent

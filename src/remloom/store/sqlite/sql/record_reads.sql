@@ -133,6 +133,16 @@ SELECT child, id, digest, says, updated, expires, other FROM (
   CROSS JOIN journal j ON j.kind = 'premise' AND j.id >= c.id || char(31) AND j.id < c.id || char(32)
 ) ORDER BY place, position;
 
+-- name: resting
+-- What rests on records with some ids or keys: what was derived from them, and moments that were made of them.
+SELECT DISTINCT c.id FROM (
+  SELECT r.rid FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+  UNION ALL
+  SELECT n.rid FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value CROSS JOIN names n ON n.lid = l.lid
+) o
+CROSS JOIN parents p ON p.parent = o.rid AND (p.kind = 0 OR p.digest IS NOT NULL) CROSS JOIN records c ON c.rid = p.child
+ORDER BY c.rid;
+
 -- name: parents_of
 -- The same, by the number of the record.
 SELECT id, digest, gone FROM (

@@ -150,7 +150,14 @@ class _BatchWriter:
         for label_no in unlinked:
             labels.drop_thin(label_no)
         self._session.close()
-        return Written(tuple(ids), edges=edges, thin=labels.thin_made, **counts)
+        return Written(
+            tuple(ids),
+            created=counts["created"],
+            updated=counts["updated"],
+            unchanged=counts["unchanged"],
+            edges=edges,
+            thin=labels.thin_made,
+        )
 
     def _add_parents(self, record_no: int, item: BatchRecord) -> None:
         if rows := parent_rows(item):
