@@ -78,3 +78,37 @@ def test_a_profile_goes_with_its_home(postgres: str, tmp_path: Path) -> None:
         assert diet is not None
         assert (diet.hard, diet.pinned) == (True, True)
         assert memory.profile.observe().run.counts.get("evidence", 0) == 0
+
+
+def test_what_changed_and_what_was_wrong_are_told_apart_and_forgotten(postgres: str) -> None:
+    with Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory:
+        told(memory)
+        then, since = OCTOBER + timedelta(days=15), OCTOBER + timedelta(days=20)
+        memory.profile.correct(
+            "location_region", "Porto", reason="changed", since=since, note="job"
+        )
+        memory.profile.correct("allergies", "almonds", was="peanuts")
+        change = memory.profile.history("location_region")[0]
+        assert (change.before, change.after, change.reason) == ("Lisbon", "Porto", "changed")
+        assert (change.at, change.note) == (since, "job")
+        was = memory.profile.get("allergies", as_of=then)
+        assert was is not None
+        assert was.retracted_at is not None
+        assert memory.forget("october.json").verified
+        assert known(memory) == {("location_region", "Porto"), ("allergies", "almonds")}
+        assert "peanuts" not in memory.profile.export()
+
+
+def test_a_newer_favourite_ends_the_older_and_is_forgotten_with_it(postgres: str) -> None:
+    with Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory:
+        for day, dish in enumerate(("ramen", "pho")):
+            turn = Message(
+                speaker="user",
+                text=f"My favourite dish is {dish}.",
+                at=OCTOBER + timedelta(days=day),
+            )
+            memory.read_chat([turn], uri=f"{dish}.json")
+        memory.profile.observe()
+        assert known(memory) == {("likes", "My favourite dish is pho.")}
+        assert memory.forget("ramen.json").verified
+        assert "ramen" not in memory.profile.export()
