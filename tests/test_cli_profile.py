@@ -190,6 +190,28 @@ def test_an_answer_shows_what_came_of_it(known: Path, answer: str) -> None:
     assert states[answer] in result.stdout
 
 
+def test_what_changed_and_what_was_wrong_have_their_reasons_and_are_taken_back(known: Path) -> None:
+    moved = run(
+        "profile", "correct", "location_region", "Porto",
+        "--reason", "changed", "--since", "2026-10-20", "--note", "new job",
+    ).stdout  # fmt: skip
+    run("profile", "correct", "allergies", "almonds", "--was", "peanuts", "--note", "mixed up")
+    changes = re.sub(r" +", " ", run("profile", "changes").stdout)
+    assert "2026-10-20 Location Lisbon Porto has changed: “new job”" in changes
+    assert "Allergies peanuts (ended) was wrong: “mixed up”" in changes
+    then = re.sub(r" +", " ", run("profile", "show", "--as-of", "2026-10-25").stdout)
+    assert "current, retracted" in then
+    given = run("profile", "context", "Where do I live?", "--as-of", "2026-10-25").stdout
+    assert 'Location: "Lisbon"' in given
+    assert "never so" in given
+    assert 'Location: "Porto" (since 2026-10-20' in run(
+        "profile", "context", "Where do I live?"
+    ).stdout  # fmt: skip
+    (undo,) = re.findall(r"`remloom (dream rollback \w+)`", moved)
+    run(*undo.split())
+    assert as_json("profile", "history", "location_region")[0]["after"] == "Lisbon"
+
+
 def test_a_correction_takes_the_place_of_what_was_wrong(known: Path) -> None:
     run("profile", "correct", "allergies", "tree nuts", "--was", "peanuts")
     table = run("profile", "show").stdout
