@@ -141,6 +141,34 @@ def test_a_context_has_it_below_a_heading_of_its_own_within_the_budget(memory: M
     assert "Made before" not in memory.context(QUESTION, abstain=False)
 
 
+def test_a_select_has_a_column_for_it(memory: Memory) -> None:
+    fill(memory)
+
+    def rows(sql: str) -> list[Any]:
+        return [tuple(row) for row in memory.query(sql).rows]
+
+    assert rows("SELECT id, stale FROM resources ORDER BY id") == [
+        ("above", True),
+        ("fresh", False),
+        ("lead", False),
+        ("review", True),
+    ]
+    assert rows("SELECT id FROM resources WHERE stale AND name = 'Who reviews'") == [("review",)]
+    assert rows("SELECT id FROM resources WHERE NOT stale ORDER BY id") == [("fresh",), ("lead",)]
+    assert rows("SELECT count(*) FROM resources WHERE stale = true") == [(2,)]
+    assert rows("SELECT stale, count(*) FROM resources GROUP BY stale ORDER BY 2, 1") == [
+        (False, 2),
+        (True, 2),
+    ]
+    assert rows("SELECT id FROM moments WHERE stale") == [("walk",)]
+    assert "stale" not in memory.query("SELECT * FROM resources").columns
+    explained = memory.query("EXPLAIN SELECT id FROM resources WHERE stale")
+    assert any(step == "stale" and "2 are stale" in detail for step, detail in explained.rows)
+    memory.write([LEAD])
+    assert rows("SELECT id FROM resources WHERE stale") == []
+    assert rows("SELECT id FROM moments WHERE stale") == []
+
+
 # -- ids -------------------------------------------------------------------------------------------
 
 

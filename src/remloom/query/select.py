@@ -8,14 +8,19 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..errors import InvalidInputError
+from ..sql.columns import STALE
 from ..sql.compile import compile_select
 from ..sql.render import render_select
-from ..sql.values import Select
+from ..sql.values import AnyOf, Column, Expression, Select, Value, names_column, with_value_of
 from ..store.contract import Store
 from ..store.definitions import Schemas
+from ..store.premises import find_stale
 
 MAX_ROWS = 1_000  # of one SELECT
 SQL_TIMEOUT = 5.0  # seconds
+_MOST_DERIVED = 200_000  # records of a schema that are looked at for the column `stale`
+_MOST_STALE = 20_000  # that it takes
 _KEPT = 256  # compiled SELECTs
 
 
@@ -55,8 +60,34 @@ def compile_cached(sql: str, schemas: Callable[[], Schemas]) -> tuple[Select, st
     return found[:2]
 
 
+def with_stale(store: Store, select: Select) -> tuple[Select, int | None]:
+    """Find what is stale for a SELECT that names the column `stale`, and put it in there.
+
+    Returns the SELECT and how many records of its schema are stale; None: it does not ask.
+
+    Raises:
+        InvalidInputError: there is more than a statement takes.
+    """
+    if not names_column(select, STALE):
+        return select, None
+    derived = "generation > 0" if select.schema == "resources" else "resource_refs IS NOT NULL"
+    every = compile_select(f"SELECT id FROM {select.schema} WHERE {derived}", {})
+    found = store.sql.select(every, limit=_MOST_DERIVED, timeout=SQL_TIMEOUT)
+    stale = sorted(find_stale(store.records, [id for (id,) in found.rows]))
+    if found.truncated or len(stale) > _MOST_STALE:
+        raise InvalidInputError(
+            f"too many of the {select.schema} were made of others, or are stale, for the column "
+            f"`stale` of a SELECT: at most {_MOST_DERIVED:,} and {_MOST_STALE:,}",
+            remedy='ask recall(question, stale="only")',
+        )
+    ids = tuple(Value(id, "text") for id in stale)
+    is_stale: Expression = AnyOf(Column("id", "text"), ids) if ids else Value(False, "boolean")
+    return with_value_of(select, STALE, is_stale), len(stale)
+
+
 def run_select(store: Store, sql: str) -> Selection:
     """Run a SELECT. Raises what `compile_select` raises, and StoreBusyError after `SQL_TIMEOUT`."""
     select, statement = compile_cached(sql, store.schemas)
+    select, _ = with_stale(store, select)
     found = store.sql.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
     return Selection(select.schema, statement, found.columns, found.rows, found.truncated)

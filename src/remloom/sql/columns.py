@@ -36,6 +36,10 @@ RENAMED = {
     "moment_type": "type",
     "source_resource_ids": "resource_refs",
 }
+# of what may be made of others: whether it may not hold any more. Who runs a SELECT finds that and
+# puts it in the place of the column; `*` leaves it out.
+STALE = Column("stale", "boolean")
+WITH_STALE = ("resources", "moments")
 # columns whose values may be of any length
 LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
 _JOINED = frozenset({"parents", "graph_paths"})  # put together from other tables
@@ -71,9 +75,10 @@ class SqlTable(Struct, frozen=True):
 
     @property
     def named(self) -> Mapping[str, Column | Json]:
-        """The columns by every name that they have or had."""
+        """The columns by every name that they have or had, and what is found for a statement."""
         earlier = {name: self.columns[now] for name, now in self.renamed.items()}
-        return {**earlier, **self.columns} if earlier else self.columns
+        found = {STALE.name: STALE} if self.name in WITH_STALE else {}
+        return {**earlier, **self.columns, **found} if earlier or found else self.columns
 
     @property
     def is_registered(self) -> bool:

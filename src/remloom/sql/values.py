@@ -348,6 +348,29 @@ def _substitute(part: Any, known: Mapping[Expression, Expression]) -> Any:
     return substitute(part, known)
 
 
+def with_value_of(select: Select, column: Column, value: Expression) -> Select:
+    """The SELECT with a value in the place of a column, wherever that is named."""
+
+    def put(part: Any) -> Any:
+        if part == column:
+            return value
+        if isinstance(part, tuple):
+            return tuple(put(each) for each in part)
+        if not isinstance(part, Struct) or isinstance(part, Column | Json | Value):
+            return part
+        return replace(part, **{name: put(getattr(part, name)) for name in part.__struct_fields__})
+
+    return replace(put(select), outputs=put(select.outputs))
+
+
+def names_column(select: Select, column: Column) -> bool:
+    """Whether a SELECT names a column anywhere."""
+    values = [*(output.value for output in select.outputs), *select.groups]
+    values += [term.value for term in select.order]
+    values += [part for part in (select.where, select.having) if part is not None]
+    return any(part == column for value in values for part in walk(value))
+
+
 def has_aggregate(value: Expression) -> bool:
     """Whether an aggregate function is part of a value."""
     return any(isinstance(part, Aggregate) for part in walk(value))
