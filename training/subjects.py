@@ -103,6 +103,10 @@ def _order(text: Text) -> str | None:
     return {"style": "standing", "like": "preference", "dislike": "preference"}.get(second)
 
 
+def _dependency(text: Text) -> str:
+    return text.label[0]
+
+
 def _language(text: Text) -> str | None:
     if text.language in heard_languages():
         return f"{HEARD}{text.language}"
@@ -139,6 +143,7 @@ HEADS = {
     "order": Subject(("orders", "turns"), _order, _wording),
     "reply": Subject(("replies", "support", "turns"), _reply),
     "change": Subject(("changes",), lambda text: text.label[1], _transition),
+    "dependency": Subject(("dependencies",), _dependency, by_vector=True),
     "language": Subject(("languages", "turns"), _language, _spelling),
 }
 

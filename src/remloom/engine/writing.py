@@ -21,6 +21,7 @@ from ..store.specs import EdgeSpec
 from .arguments import MAX_COUNT, check_text
 from .engine import Engine
 from .fetching import fetch, label_of, may_be_id
+from .stated_premises import with_stated
 
 if TYPE_CHECKING:
     from ..store.forgetting.forget import Remake
@@ -291,12 +292,17 @@ class Writing:
         """Delete with a batch what was found in texts that go, or that it writes with other words
         or as somebody else's."""
         changed = list(batch.withdrawn)
+        before: dict[str, Resource] = {}
         for item in batch.records:
             if item.fresh or not isinstance(item.record, Resource):
                 continue
             stored = reads.records.get("resources", item.record.id)
-            if isinstance(stored, Resource) and content_key(stored) != content_key(item.record):
+            if not isinstance(stored, Resource):
+                continue
+            before[stored.id] = stored
+            if content_key(stored) != content_key(item.record):
                 changed.append(stored.id)
+        batch = with_stated(reads, batch, before)
         if not changed:
             return batch
         outdated = [find(reads, changed) for find in self._engine.hooks.on_rewritten]

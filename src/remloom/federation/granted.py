@@ -250,7 +250,7 @@ def _shown(record: Record) -> Record:
     """A record without what points to others, or quotes them."""
     if isinstance(record, Resource):
         pointers = {"context": "", "related_entities": (), "parents": (), "premises": {}}
-        return replace(record, graph_paths=(), **pointers)
+        return replace(record, graph_paths=(), rests_on=(), **pointers)
     if isinstance(record, Entity):
         return replace(record, aliases=(), graph_paths=())
     if isinstance(record, Moment):

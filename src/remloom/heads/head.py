@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 LANGUAGE = "language"  # the head that sees how words are spelled, and not which they are
+DEPENDENCY = "dependency"  # the head that tells what says that something rests on something else
 ORDER = "order"  # the head that sees words and pairs of them: it is asked of many texts
 CHANGE = "change"  # the head that sees what was said later beside what was said earlier
 # each has its texts, and its figures, in training/
@@ -39,6 +40,7 @@ NAMES = (
     ORDER,
     "reply",
     CHANGE,
+    DEPENDENCY,
     LANGUAGE,
 )
 # probability by "statement", of words alone, from which on a sentence says something lasting;

@@ -85,6 +85,8 @@ class Resource(_Record, frozen=True, kw_only=True, tag="resources"):
     # id of a parent -> digest of what it said when this was made of it: as read, or `premises_of`
     # what was quoted. One without is not known; on `Memory.write` it is what the parent says then
     premises: dict[str, str] = {}
+    # what it depends on: slots ("Team Orion.lead"), labels, ids of records
+    rests_on: tuple[str, ...] = ()
     # reading sets what the properties below show
     metadata: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()  # outgoing edges

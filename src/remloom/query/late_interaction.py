@@ -130,6 +130,19 @@ class LateInteraction:
                 self._note_damaged(stored.keys() - found.keys())
         return found
 
+    def scores_beside(self, id: str, ids: Sequence[str]) -> dict[str, float]:
+        """How well each of these records fits another, by the stored token vectors: nothing
+        is encoded. Empty where that has none."""
+        import numpy as np
+
+        dims = self._stored_dims()
+        stored = self._store.token_vectors.of([id, *ids], model=self.model) if dims else {}
+        own = stored.pop(id, b"")
+        if not own or dims is None or len(own) % dims:
+            return {}
+        tokens = np.frombuffer(own, np.int8).reshape(-1, dims).astype(np.float32) / _SCALE
+        return max_similarities(tokens, stored)
+
     def make(self, ids: Sequence[str], deadline: Deadline = NEVER) -> None:
         """Make the token vectors of these records, where few of them lack theirs.
 

@@ -32,7 +32,7 @@ _RECORDS = 20  # records that each of them brings
 _UNFIT = 0.3  # of the score, of what is found by a hop and does not fit the question
 _SHORT = 20  # words of a reply that is understood by a question, and of the question
 _ROOM = 5  # one in five hits may be of the expansion
-_LINKED = frozenset(("entity", "graph", "hops"))
+_LINKED = frozenset(("entity", "graph", "hops", "dependencies"))
 _SCORE = attrgetter("score")
 
 

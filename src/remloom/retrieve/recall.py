@@ -24,6 +24,8 @@ from .abstention import drop_far, heeded, misattributed, nothing_found, unrelate
 from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking, ranking_beside
 from .connections import follow, with_expansion, with_neighbours, with_questions, with_united
+from .dependencies import PART as DEPENDENCIES
+from .dependencies import bring_changes
 from .guidance import raise_guidance, replies
 from .learned_order import MOST, correct_order
 from .learned_order import PART as LEARNED
@@ -52,6 +54,7 @@ WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     "newer": 0.2,
     "guidance": 1.5,
     LEARNED: MOST,
+    DEPENDENCIES: 0.0,  # to a place, not by a weight
 }
 PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # range of the reciprocal ranks of a list, where scores have a range of 1
@@ -216,6 +219,9 @@ class Recaller:
                 raise_newer_turns(self._store, candidates, question, scale * WEIGHTS["newer"])
         if options.abstain:
             drop_far(candidates, self._card)
+        if not reason and question.uses(DEPENDENCIES):
+            with self._store.snapshot():
+                bring_changes(self._store, candidates, question, self._late)
         all_hits = [] if reason else self._hits(candidates, question)
         hits, tokens = _within_budget(options, all_hits, question.text)
         if not hits and not reason:

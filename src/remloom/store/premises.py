@@ -18,7 +18,7 @@ from .components import RecordReads
 from .contract import Reads
 from .encoding import micros
 from .results import Premise, Written
-from .rules.premise_entries import PREMISE, LostPremise, SlotPremise, child_of, slot_digest
+from .rules.premise_entries import PREMISE, LostPremise, SlotPremise, child_of, is_id, slot_digest
 from .rules.provenance import may_rest_on_others
 
 STALE_SHOWN = 100  # ids of what a write made stale that it returns
@@ -134,19 +134,38 @@ def _with_slots(records: RecordReads, found: list[Premise]) -> list[Premise]:
     slots = [one.other for one in found if isinstance(one.other, SlotPremise)]
     if not slots:
         return found
-    keys = list({labels.key(slot.entity) for slot in slots})
-    by_key = records.lookup(keys)
+    by_entity = owners(records, (slot.entity for slot in slots))
 
     def with_value(premise: Premise) -> Premise:
         slot = premise.other
         if not isinstance(slot, SlotPremise):
             return premise
-        owners = by_key[labels.key(slot.entity)]
-        updated = [at for owner in owners if (at := micros(owner.updated_at)) is not None]
+        some = by_entity[slot.entity]
+        updated = [at for owner in some if (at := micros(owner.updated_at)) is not None]
         at = max(updated, default=micros(slot.at))
-        return replace(premise, says=slot_digest(owners, slot.attribute), updated=at)
+        return replace(premise, says=slot_digest(some, slot.attribute), updated=at)
 
-    return [with_value(premise) for premise in found]
+    # what a record rests on that is stated by its id is walked on from
+    walked = [
+        Premise(one.child, one.id, None, None, 0, None)
+        for one in found
+        if isinstance(one.other, SlotPremise) and is_id(one.id) and by_entity[one.id]
+    ]
+    return [*map(with_value, found), *walked]
+
+
+def owners(records: RecordReads, entities: Iterable[str]) -> dict[str, list[Record]]:
+    """Return the records that slots are of, by what the slots name: a label, or an id."""
+    named = list(dict.fromkeys(entities))
+    by_key = records.lookup(list({labels.key(name) for name in named if not is_id(name)}))
+    found: dict[str, list[Record]] = {}
+    for name in named:
+        if is_id(name):
+            record = records.get(None, name)
+            found[name] = [] if record is None else [record]
+        else:
+            found[name] = by_key[labels.key(name)]
+    return found
 
 
 def _nearest(id: str, below: Mapping[str, Sequence[Premise]]) -> Stale | None:

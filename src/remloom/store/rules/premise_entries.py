@@ -22,6 +22,7 @@ from ..batch import Batch, BatchRecord
 PREMISE = "premise"  # namespace; the key is the id of what rests on it, and which premise it is
 _MARK = "\x1f"  # between the parts of a key
 _LOST, _SLOT = "lost:", "slot:"
+MOST_STATED = 50  # slots, labels and ids that one record rests on
 
 
 class LostPremise(Struct, frozen=True, kw_only=True, tag="lost", omit_defaults=True):
@@ -36,17 +37,18 @@ class LostPremise(Struct, frozen=True, kw_only=True, tag="lost", omit_defaults=T
 
 
 class SlotPremise(Struct, frozen=True, kw_only=True, tag="slot", omit_defaults=True):
-    """A property of an entity, or where its edges of a type lead: "Team Orion.lead"."""
+    """A property of an entity, or where its edges of a type lead: "Team Orion.lead"; or all that
+    a record says."""
 
-    entity: str  # a label
-    attribute: str
+    entity: str  # a label, or the id of a record
+    attribute: str = ""  # empty: all of it
     said: int  # digest of its value as it was quoted; see `slot_digest`
     at: datetime  # when that was
 
     @property
     def name(self) -> str:
         """The slot as it is written."""
-        return f"{self.entity}.{self.attribute}"
+        return f"{self.entity}.{self.attribute}" if self.attribute else self.entity
 
 
 OtherPremise: TypeAlias = LostPremise | SlotPremise
@@ -61,7 +63,7 @@ def premise_entry(child: str, premise: OtherPremise) -> Entry:
     """Make the entry which says that a record rests on this; it goes when that record goes."""
     if isinstance(premise, SlotPremise):
         key = label_key(premise.entity)
-        refs = (child, label_ref(key))
+        refs = (child, key if is_id(premise.entity) else label_ref(key))
         part = _SLOT + _short(f"{key}\n{premise.attribute}")
         return Entry(PREMISE, child + _MARK + part, _encode(premise), refs)
     sources = (source_ref(premise.uri),) if premise.uri else ()
@@ -157,8 +159,11 @@ def premises_beside(reads: EntryReads, child: str) -> list[OtherPremise]:
 
 
 def slot_digest(records: Iterable[Record], attribute: str) -> int:
-    """Digest what a property of an entity or row says, or where its edges of that type lead, to 64
-    bits with a sign. What there is not says something of its own."""
+    """Digest what a property of an entity or row says, or where its edges of that type lead, or
+    (no attribute) all that the records say, to 64 bits with a sign. What there is not says
+    something of its own."""
+    if not attribute:
+        return digest_of(sorted(map(says, records)))
     found = []
     wanted = _name_key(attribute)
     for record in records:
@@ -168,6 +173,58 @@ def slot_digest(records: Iterable[Record], attribute: str) -> int:
             edges = (edge for edge in record.graph_paths if _name_key(edge.rel_type) == wanted)
             found += sorted(edge.dst for edge in edges)
     return digest_of(found)
+
+
+def checked_slots(given: object) -> tuple[str, ...]:
+    """Trim what a record is said to rest on, and leave out what is given twice.
+
+    Raises:
+        InvalidInputError: it is no list of at most `MOST_STATED` slots, labels and ids.
+        LabelError: one is no label.
+    """
+    if not isinstance(given, list | tuple) or len(given) > MOST_STATED:
+        raise InvalidInputError(
+            f"rests_on is a list of at most {MOST_STATED} slots, labels and ids",
+            remedy='for example ["Team Orion.lead"]',
+        )
+    slots = dict.fromkeys(slot.strip() for slot in map(_text, given))
+    for slot in slots:
+        entity, attribute = split_slot(slot)
+        label_key(entity)
+        if attribute:
+            label_key(attribute)
+        elif slot.endswith("."):
+            raise InvalidInputError(
+                f"rests_on has {slot[:60]!r}, which names no property",
+                remedy=f'say which: "{entity[:40].strip(".")}.PROPERTY", or the name alone',
+            )
+    return tuple(slots)
+
+
+def split_slot(slot: str) -> tuple[str, str]:
+    """Divide "Team Orion.lead" into the entity and its property, at the last dot that a word
+    follows at once; without one there is no property.
+
+    >>> split_slot("St. Gallen.mayor"), split_slot("Dr. Okafor")
+    (('St. Gallen', 'mayor'), ('Dr. Okafor', ''))
+    """
+    entity, dot, attribute = slot.rpartition(".")
+    if not dot or not attribute.strip() or attribute[0].isspace():
+        return slot, ""
+    return entity, attribute
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form of the id of a record."""
+    return len(text) == 36 and text.count("-") == 4
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(
+            f"rests_on has {value!r}, which is no text", remedy='for example ["Team Orion.lead"]'
+        )
+    return value
 
 
 def _name_key(name: str) -> str:

@@ -49,7 +49,7 @@ def set_parents(record: Record, parents: Iterable[ParentRow]) -> None:
 def may_rest_on_others(record: Record) -> bool:
     """Whether a record may have been made of others; of one that was not, nothing is looked up."""
     if isinstance(record, Resource):
-        return record.generation > 0
+        return record.generation > 0 or bool(record.rests_on)
     # one that dreaming made may have lost all it refers to
     return isinstance(record, Moment) and bool(record.resource_refs or record.is_made)
 

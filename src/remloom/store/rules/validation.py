@@ -23,6 +23,7 @@ from .admission import admit_new
 from .item_validation import WRITABLE, EdgeBuilder, inline_edge, times_in_utc
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .merge import free_values, keys_of, merge_namesakes, same_handle
+from .premise_entries import checked_slots
 from .provenance import premises_in
 from .record_ids import content_hash, new_id, resource_id, row_id
 from .row_rules import complete_row, foreign_key
@@ -175,6 +176,7 @@ class _BatchBuilder:
                 generation=item.generation or int(bool(item.parents)),
                 parents=(),
                 premises={},
+                rests_on=checked_slots(item.rests_on) if item.rests_on else (),
             )
         if isinstance(item, Moment):
             item = replace(item, premises={})
