@@ -76,8 +76,9 @@ def test_what_fits_better_is_never_lowered_for_it() -> None:
 
 
 def test_turns_are_corrected_and_documents_are_not(memory: Memory) -> None:
-    plain = memory.recall(QUESTION, limit=100, neighbours=0, exclude=["learned"])
-    learned = memory.recall(QUESTION, limit=100, neighbours=0)
+    without = ["dependencies"]
+    plain = memory.recall(QUESTION, limit=100, neighbours=0, exclude=["learned", *without])
+    learned = memory.recall(QUESTION, limit=100, neighbours=0, exclude=without)
     names = [[hit.name for hit in one.hits] for one in (plain, learned)]
     assert names[0] != names[1]
     assert names[0].index("list") == names[1].index("list")
@@ -102,10 +103,11 @@ def test_few_turns_have_no_order_to_correct(tmp_path: Path) -> None:
 def test_no_turn_is_lost_to_the_correction_of_the_first_hundred(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.read_chat(_chat(160), uri="garden.json")
-        found = memory.recall(QUESTION, limit=150, neighbours=0)
+        without = ["dependencies"]
+        found = memory.recall(QUESTION, limit=150, neighbours=0, exclude=without)
         scores = [hit.score for hit in found.hits]
         assert scores == sorted(scores, reverse=True)
-        plain = memory.recall(QUESTION, limit=150, neighbours=0, exclude=["learned"])
+        plain = memory.recall(QUESTION, limit=150, neighbours=0, exclude=["learned", *without])
         assert [hit.id for hit in found.hits[100:]] == [hit.id for hit in plain.hits[100:]]
 
 

@@ -35,8 +35,9 @@ _MOST = 2  # of them are followed
 _DEPENDS = 0.4  # probability from which on a text is taken to say that something depends
 _PROPOSED = 30  # later texts that words propose, and that meaning does
 _FIRST = 20  # hits among which what they depend on is put
-_ROOM = 20  # one in so many hits is for what a text depends on
-_STATED_ROOM, _MOST_STATED = 5, 4  # the same of what is stated, and how many that are at most
+# one in so many hits is for what a text depends on, and for what a statement does; how many at most
+_ROOM, _MOST_SAID = 20, 3
+_STATED_ROOM, _MOST_STATED = 5, 4
 _STEP = 1e-6  # between scores
 _ASKED_WHOLE = (*OVERVIEWS, TOLD)  # kinds of questions that are not about how something is
 
@@ -70,8 +71,9 @@ def bring_changes(
     ids = {one.record.id for one in first}
     found: list[tuple[_Dependent, list[Candidate]]] = []
     for one in _dependents(store, first):
-        most = min(_MOST_STATED, limit // _STATED_ROOM) if one.on else limit // _ROOM
-        later = _said_later(store, one, question.predicate, late)[: max(1, most)]
+        of, most = (_STATED_ROOM, _MOST_STATED) if one.on else (_ROOM, _MOST_SAID)
+        most = max(1, min(most, limit // of))
+        later = _said_later(store, one, question.predicate, late)[:most]
         new = [candidates.include(record) for record in later if record.id not in ids]
         found.append((one, new))
         ids |= {record.id for record in later}

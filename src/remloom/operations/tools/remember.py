@@ -14,6 +14,7 @@ from ...errors import InvalidInputError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...predicates import Contains, Eq, Query
+from ...store.rules.premise_entries import checked_slots, is_id
 from ...store.rules.record_ids import digest_of, uri_of
 from ...text.quoting import one_line
 from ..bounds import LONGEST_LABEL, NO_NUL, Label, Text, Time, parse_time
@@ -52,6 +53,10 @@ class RememberTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     about: Annotated[
         list[Label], Meta(max_length=50, description="names of whom and what it is about")
     ] = []
+    rests_on: Annotated[
+        list[Label],
+        Meta(max_length=50, description='what a text depends on: "Team Orion.lead", names, ids'),
+    ] = []
 
 
 class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -82,11 +87,18 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
         raise InvalidInputError(
             "remember takes a text, or messages", remedy='give one of them: {"text": "…"}'
         )
+    if values.messages and values.rests_on:
+        raise InvalidInputError(
+            "a chat rests on nothing", remedy="remember what rests on it as a text"
+        )
     # what cannot be a label is refused before anything is written
+    for slot in checked_slots(values.rests_on):
+        if is_id(slot):
+            memory.history(slot)
     about = [label for label in values.about if labels.key(label)]
     read = _read_messages if values.messages else _read_text
     report = read(memory, values, parse_time(values.at, "at"))
-    memory.write(
+    edges = (
         Edge(
             src=id,
             rel_type=edge_types.ABOUT.name,
@@ -97,6 +109,11 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
         for id in report.ids
         for label in about
     )
+    resting = (
+        replace(memory.get_resource(id), rests_on=tuple(values.rests_on))
+        for id in (report.ids if values.rests_on else ())
+    )
+    memory.write([*edges, *resting])
     named = (name for id in report.ids for name in memory.get_resource(id).related_entities)
     return Remembered(
         ids=list(report.ids),

@@ -13,6 +13,7 @@ const PARTS = {
   speaker: "who said it", asks: "it asks itself", answers: "it answers", role: "whose side said it", guidance: "to be heeded",
   time: "the time asked about", history: "the conversation", preferences: "preferences", recency: "how recent it is",
   learned: "learned from other chats",
+  dependencies: "what another depends on",
 };
 // by what passages are found at all; the other parts weigh them
 const FOUND = {
