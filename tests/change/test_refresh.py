@@ -138,10 +138,17 @@ def test_an_affinity_is_judged_again(memory: Memory, model: Model) -> None:
     RACES["affinity"][1](memory)
     edges = memory.get_edges("Note 0", edge_types=["related"])
     assert edges
+    assert not any("stale" in edge.properties for edge in edges)
     memory.write(changed(notes())[:1])
+    old = memory.get_edges("Note 0", edge_types=["related"])
+    assert all(edge.properties["stale"] for edge in old)
+    # what is shown is not kept, whoever writes it back
+    memory.write(old)
     done = memory.dreams.refresh()
     assert {one.outcome for one in done.stale} == {"again"}
     now = memory.get_edges("Note 0", edge_types=["related"])
+    assert not any("stale" in edge.properties for edge in now)
+    assert memory.admin.describe("Note 0").edges_out
     assert all("fact0b" in edge.properties["context"] for edge in now)
     model.replies["affinity"] = lambda _: {"related": False}
     memory.write([replace(notes()[0], content="the tidb migration is over")])

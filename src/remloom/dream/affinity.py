@@ -4,7 +4,7 @@ docs/moments.md has what the thresholds were chosen by."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
@@ -24,6 +24,7 @@ from ..runs.memos import holds, memo, memo_premises
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
+from ..store.premises import QUOTED
 from ..store.specs import EdgeSpec
 from .affinity_pool import BLOCK, ENTITY, RELATED, AffinityPool
 from .context import ask_each, is_since, quote_resource
@@ -163,7 +164,10 @@ def _judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) 
         BudgetError: the run's budget is spent; the verdicts until then are kept.
     """
     pairs = _pairs(store, edges)
+    by_keys = {pair.keys: pair for pair in pairs}
     verdicts = _known_verdicts(store, pairs)
+    # of a verdict from before it is not known what it was of
+    known = {keys for keys, pair in by_keys.items() if _is_dated(store, pair)}
     # those that an earlier run asked about are not paid for again
     verdicts |= dict(_ask(store, writer, llm, [one for one in pairs if one.keys not in verdicts]))
     agreed = []
@@ -173,7 +177,9 @@ def _judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) 
             continue
         verdict = verdicts.get(_keys(edge))
         if verdict and verdict.related:
-            agreed.append(_with_verdict(edge, verdict, llm.name))
+            pair = by_keys[_keys(edge)]
+            quoted = pair.premises if pair.keys not in known else {}
+            agreed.append(_with_verdict(edge, verdict, llm.name, quoted))
     return agreed
 
 
@@ -210,7 +216,8 @@ def judge_again(
     for keys, verdict in _ask(store, writer, llm, list(pairs.values())):
         own = [edge for edge in judged if _keys(edge) == keys]
         if verdict.related:
-            edges = [_with_verdict(edge, verdict, llm.name) for edge in own]
+            premises = pairs[keys].premises
+            edges = [_with_verdict(edge, verdict, llm.name, premises) for edge in own]
         else:
             edges = [replace(edge, valid_to=datetime.now(UTC)) for edge in own]
         counts = {RELATED if verdict.related else "unrelated": len(own)}
@@ -261,6 +268,12 @@ def _known_verdicts(store: Store, pairs: Iterable[_Pair]) -> dict[Keys, Verdict]
     return verdicts
 
 
+def _is_dated(store: Store, pair: _Pair) -> bool:
+    """Whether a verdict is kept that does not say what the two said then."""
+    entry = store.kv.get(_JUDGED, pair.id)
+    return entry is not None and not memo_premises(entry)
+
+
 def _ask(
     store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]
 ) -> Iterator[tuple[Keys, Verdict]]:
@@ -295,12 +308,13 @@ def _keys(edge: Edge) -> Keys:
     return first, second
 
 
-def _with_verdict(edge: Edge, verdict: Verdict, model: str) -> Edge:
+def _with_verdict(edge: Edge, verdict: Verdict, model: str, premises: Mapping[str, str]) -> Edge:
     verdict_properties = {
         "match_type": "judged",
         "relation": verdict.relation,
         "context": verdict.reason,
         "judged_by": model,
+        QUOTED: premises,
     }
     stated = {name: value for name, value in verdict_properties.items() if value}
     confidence = min(1.0, max(0.0, verdict.strength))

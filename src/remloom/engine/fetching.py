@@ -14,6 +14,7 @@ from ..predicates import Query
 from ..store.contract import Reads, Store
 from ..store.encoding import SCHEMAS
 from ..store.meanings import by_id, no_own_label, own_keys, several_meanings
+from ..store.premises import mark_edges
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
 
@@ -108,7 +109,7 @@ def get_edges(
         order=EdgeOrder(),
         as_of=as_of,
     )
-    return store.graph.edges(spec)
+    return mark_edges(store.records, store.graph.edges(spec))
 
 
 def moments_between(store: Store, start: datetime, end: datetime) -> list[Moment]:

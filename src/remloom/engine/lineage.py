@@ -27,7 +27,7 @@ from ..model.premises import Stale
 from ..model.records import set_values
 from ..store.contract import Store
 from ..store.meanings import by_id, own_keys
-from ..store.premises import find_stale, named
+from ..store.premises import find_stale, mark_edges, named
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from ..store.united import find_united, together, told
@@ -194,9 +194,8 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
     keys = list(dict.fromkeys(filter(None, keys)))
 
     def newest_edges(direction: Direction) -> list[Edge]:
-        return store.graph.edges(
-            EdgeSpec(keys, direction=direction, limit=NEWEST_EDGES, as_of=as_of)
-        )
+        spec = EdgeSpec(keys, direction=direction, limit=NEWEST_EDGES, as_of=as_of)
+        return mark_edges(store.records, store.graph.edges(spec))
 
     return RecordView(
         records=[_described(store, record, as_of) for record in records],

@@ -26,8 +26,8 @@ class Runs:
         """List the runs, newest first.
 
         Args:
-            kind: only these: "learn", "dream", "moments", "affinity", "consolidate", "observe",
-                "normalise" or "profile".
+            kind: only these: "learn", "dream", "moments", "affinity", "consolidate", "refresh",
+                "confirm", "observe", "normalise" or "profile".
             limit: of runs.
 
         Raises:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..kv import KeyRange, label_ref
-from ..model import Entity, Hit, Node, Record, Row
-from ..model.premises import Fault, Stale
+from ..model import Edge, Entity, Hit, Node, Record, Row
+from ..model.premises import Fault, Stale, premises_of
 from .batch import Batch, BatchRecord
 from .components import RecordReads
 from .contract import Reads
@@ -25,6 +25,10 @@ STALE_SHOWN = 100  # ids of what a write made stale that it returns
 # gives, by id, which of some records are stale
 FindStale: TypeAlias = Callable[[Iterable[str]], dict[str, Stale]]
 _Found = TypeVar("_Found", bound=Hit | Node)
+
+
+# properties of an edge: what its ends said as a model judged them, by id; and that they changed
+QUOTED, STALE = "quoted", "stale"
 
 
 def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
@@ -67,6 +71,22 @@ def marked(found: Sequence[_Found], find: FindStale) -> list[_Found]:
     if not stale:
         return list(found)
     return [replace(one, stale=stale.get(one.id)) for one in found]
+
+
+def mark_edges(records: RecordReads, edges: Iterable[Edge]) -> list[Edge]:
+    """Return edges with the property `stale` where a model judged two texts to be related, and one
+    of them says something else by now, or is gone. It is computed, whatever was written."""
+    marked = []
+    for edge in edges:
+        quoted = edge.properties.get(QUOTED)
+        if isinstance(quoted, dict):
+            facts = {name: fact for name, fact in edge.properties.items() if name != STALE}
+            found = (records.get(None, id) for id in quoted)
+            if premises_of(one for one in found if one is not None) != quoted:
+                facts[STALE] = "what it was judged by changed"
+            edge = replace(edge, properties=facts)
+        marked.append(edge)
+    return marked
 
 
 def telling(open_reads: Callable[[], Reads], batch: Batch, write: Callable[[], Written]) -> Written:

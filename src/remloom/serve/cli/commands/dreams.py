@@ -98,8 +98,8 @@ def runs(memory: Memory, *, kind: str = "", limit: int = 20) -> Report:
     """List what ran, the newest first, with what it wrote.
 
     Args:
-        kind: only these: learn, dream, moments, affinity, consolidate, observe, normalise or
-            profile.
+        kind: only these: learn, dream, moments, affinity, consolidate, refresh, confirm, observe,
+            normalise or profile.
     """
     from ..views.lists import draw_runs
 
