@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from remloom import Memory, Row
+from remloom import Home, Memory, Row
 from remloom.ask.transcript import Transcript
 from remloom.errors import (
     AmbiguousLabelError,
@@ -19,6 +19,7 @@ from remloom.errors import (
     NotFoundError,
     UnknownNameError,
 )
+from remloom.federation import Federation
 from remloom.operations.tools.lookup import LOOKUP, SHOW
 from remloom.schema.plan.plan import Plan
 from remloom.schema.sync import uniting
@@ -375,6 +376,25 @@ def test_a_plan_file_says_what_identifies(sources: Sources, tmp_path: Path) -> N
     assert "identified_by = []" in text
     path.write_text(text.replace("identified_by = []", 'identified_by = ["email"]', 1), "utf-8")
     assert any(table.identified_by == ("email",) for table in Plan.load(path).tables)
+
+
+def test_a_column_that_is_not_taken_identifies_nothing(sources: Sources) -> None:
+    with pytest.raises(UnknownNameError, match="nope"):
+        sources.register("crm", "nope")
+
+
+def test_others_see_no_more_than_was_granted(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home", tenant="sales", embedder="none") as memory:
+        sources = Sources(memory, tmp_path)
+        sources.sync()
+    Memory.open(tmp_path / "home", tenant="asks", embedder="none").close()
+    Home(tmp_path / "home").grant("sales", to="asks", schemas=["customers"])
+    with Federation.open(tmp_path / "home", as_tenant="asks", embedder="none") as others:
+        shown = str(others.lookup(ACME, "info@acme.example").as_dict())
+        assert "Acme Corporation" in shown
+        shown += str(others.recall("Acme Corporation?", abstain=False).as_dict())
+        assert "shop" not in shown
+        assert "Berlin" not in shown
 
 
 def test_tenants_are_apart(sources: Sources, tmp_path: Path) -> None:

@@ -454,6 +454,37 @@ def test_a_database_is_brought_up_to_date(browser: Any, tmp_path: Path) -> None:
         assert looking.page.get_by_role("button", name="up to date").count() == 0
 
 
+def test_two_customers_that_are_one_are_separated(browser: Any, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with Memory.open(home, tenant="default", embedder="none") as memory:
+        for name in ("crm", "shop"):
+            with closing(sqlite3.connect(tmp_path / f"{name}.db")) as made:
+                made.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT)")
+                made.execute("INSERT INTO customers VALUES (1, 'ada@example.com')")
+                made.commit()
+            found = memory.schemas.discover(str(tmp_path / f"{name}.db"), name)
+            memory.schemas.register_from_discovery(found)
+        memory.schemas.identify("customers", ["email"])
+        memory.schemas.identify("shop_customers", ["email"])
+        memory.schemas.sync("crm")
+    with ApiKeys(Settings(home=str(home), embedder="none")) as keys:
+        key = keys.create("all", SCOPES, tenant="default").key
+    with running_server(home) as url, looking_at(Server(url, key, key), browser) as looking:
+        looking.sign_in(key)
+        looking.open("documents")
+        page, dialog = looking.page, looking.page.get_by_role("dialog")
+        page.get_by_role("button", name="Bring shop up to date").click()
+        dialog.get_by_role("button", name="Write it").click()
+        dialog.get_by_text("customer-1 and customer/shop-1 are one thing").wait_for()
+        assert violations(page) == []
+        dialog.get_by_role("button", name="Separate").click()
+        dialog.get_by_text("customer-1 and customer/shop-1 are two things").wait_for()
+        dialog.get_by_role("button", name="Unite").wait_for()
+        assert looking.complaints == []
+    with Memory.open(home, tenant="default", embedder="none") as memory:
+        assert len(memory.lookup("customer-1").records) == 1
+
+
 def test_a_conversation_is_called_by_its_chat_and_when_it_was(signed_in: Any) -> None:
     page = signed_in.page
     signed_in.open("timeline")

@@ -208,6 +208,10 @@ def _told_apart(sources: Sequence[Source], plan: Plan) -> Plan:
 
     tables = []
     for table in plan.tables:
+        columns = [field.column for field in table.fields]
+        for column in table.identified_by:
+            if column not in columns:
+                raise UnknownNameError("column", column, columns)
         entity_type = name("entity_type", table, f"{table.entity_type}/{plan.source}")
         schema_name = name("schema_name", table, f"{prefix}_{table.schema_name}"[:63])
         tables.append(replace(table, entity_type=entity_type, schema_name=schema_name))

@@ -22,13 +22,14 @@ SAID_BY = "said_by"  # PLAN or PERSON
 SEPARATED = "separated"  # a person said that they are two: the edge has ended, and keeps them apart
 PLAN, PERSON = "plan", "person"
 MOST = 50  # rows of one thing
+_NAME = SAME_AS.name
 
 _T = TypeVar("_T")
 
 
 def unites(edge: Edge) -> bool:
     """Whether an edge that is in force says that two rows are one thing."""
-    return edge.rel_type == SAME_AS.name and EVIDENCE in edge.properties
+    return edge.rel_type == _NAME and EVIDENCE in edge.properties
 
 
 def find_united(
@@ -46,8 +47,13 @@ def find_united(
     Args:
         edges: so many were loaded with each record, at most.
     """
-    rows = {labels.key(record.handle): record for record in records if isinstance(record, Row)}
-    links = _links(reads, rows, as_of, edges) if rows else {}
+    candidates = [record for record in records if isinstance(record, Row)]
+    if not any(
+        len(row.graph_paths) >= edges or any(map(unites, row.graph_paths)) for row in candidates
+    ):
+        return []
+    rows = {labels.key(row.handle): row for row in candidates}
+    links = _links(reads, rows, as_of, edges)
     waiting = {dst for some in links.values() for dst in some} - rows.keys()
     tried: set[str] = set()
     while waiting and len(tried) < MOST * len(rows):
@@ -62,12 +68,14 @@ def find_united(
         links |= _links(reads, new, as_of, LOOKUP_EDGES)
         rows |= new
         waiting = {dst for key in new for dst in links.get(key, ())} - rows.keys() - tried
+    position = {key: number for number, key in enumerate(rows)}
     things = []
-    left = dict(rows)
-    while left:
-        key = next(iter(left))
-        thing = _joined(key, links)
-        things.append([left.pop(one) for one in rows if one in thing and one in left][:MOST])
+    left = set(rows)
+    for key in [key for key in rows if key in links]:
+        if key in left:
+            thing = _joined(key, links) & rows.keys()
+            left -= thing
+            things.append([rows[one] for one in sorted(thing, key=position.__getitem__)][:MOST])
     return [thing for thing in things if len(thing) > 1]
 
 

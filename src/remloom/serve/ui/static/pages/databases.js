@@ -1,6 +1,6 @@
 // Databases that this memory follows: when each was last brought up to date, and doing it.
 
-import { get, segment, stream } from "../lib/api.js";
+import { get, post, segment, stream } from "../lib/api.js";
 import { Badge, Busy, Dialog, Facts, Failure, Loaded, Table, When } from "../lib/parts.js";
 import { count, html, plain, plural, useAction, useEffect, useLoad, useState } from "../lib/view.js";
 
@@ -37,10 +37,27 @@ function Sync({ name, close, done }) {
       <${Facts} of=${Object.fromEntries(Object.entries(report.totals).filter(([, number]) => number))} />`}
     ${faults.map((table) => html`<div class="notice careful"><strong>${plain(table.table)}</strong>
       <p>${plain(table.fault || `${plural(table.refused, "row")} not taken: ${table.refusals[0]?.reason}`)}</p></div>`)}
+    ${sync.value && sync.value.same_as.map((pair) => html`<${Pair} key=${`${pair.first} ${pair.second}`} pair=${pair} />`)}
     ${sync.error && html`<${Failure} error=${sync.error} />`}
     <div class="row">
       ${!sync.value && html`<button class="primary" disabled=${sync.busy || !preview.value} onClick=${() => sync.run()}>Write it</button>`}
       <button onClick=${ended}>${sync.value ? "Done" : "Leave it"}</button>
     </div>
   </${Dialog}>`;
+}
+
+// Two rows that are one thing, or may be, and saying so.
+function Pair({ pair }) {
+  const [said, setSaid] = useState(pair.united ? "unite" : "");
+  const say = useAction(async (way) => {
+    await post(`/v1/rows/${way}`, { first: pair.first, second: pair.second });
+    setSaid(way);
+  });
+  const way = said === "unite" ? "separate" : "unite";
+  const rows = `${plain(pair.first)} and ${plain(pair.second)}`;
+  const are = { unite: "are one thing", separate: "are two things" }[said] || `may be one thing${pair.why && `, but ${plain(pair.why)}`}`;
+  return html`<div class="notice"><p>${rows} ${are}.</p>
+    ${say.error && html`<${Failure} error=${say.error} />`}
+    <button class="small" disabled=${say.busy} aria-label=${`${way === "unite" ? "Unite" : "Separate"} ${rows}`} onClick=${() => say.run(way)}>${way === "unite" ? "Unite" : "Separate"}</button>
+  </div>`;
 }
