@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
@@ -339,3 +340,55 @@ def test_the_command_line_tells_versions_as_a_diff(tmp_path: Path) -> None:
     lines = [line.strip() for line in result.output.splitlines()]
     assert any(line.startswith("- is open.") for line in lines)
     assert any(line.startswith("+ is shut.") for line in lines)
+
+
+def superseded(memory: Memory, reason: str, since: datetime | None = None) -> datetime:
+    """Let a text take the place of another, as somebody says; return when that was."""
+    at = datetime.now(UTC)
+    old = memory.get_resource("old")
+    mark = {"by": "new", "reason": reason, "since": since or at, "at": at, "content": old.content}
+    mark = msgspec.to_builtins(mark)
+    items = [
+        replace(old, content="", metadata={"superseded": mark}),
+        Resource(id="new", name="Seat", content="It is in Ribe.", metadata={"replaces": "old"}),
+    ]
+    memory.admin.store.write(validation.build(items, tenant="t", model=""))
+    return datetime.now(UTC)
+
+
+SEAT = Resource(id="old", name="Seat", content="It is in Aarhus.")
+
+
+def test_what_will_change_is_shown_until_then(memory: Memory) -> None:
+    (before,) = written(memory, SEAT)
+    said = superseded(memory, "changed", datetime.now(UTC) + timedelta(hours=1))
+    for at, contents in (
+        (before, ["It is in Aarhus."]),
+        (said, ["It is in Aarhus.", "It is in Ribe."]),
+        (said + timedelta(hours=2), ["It is in Ribe."]),
+    ):
+        assert sorted(hit.content for hit in memory.lookup("seat", as_of=at).records) == contents
+
+
+def test_what_had_changed_before_it_was_said_is_shown_from_then(memory: Memory) -> None:
+    (before,) = written(memory, SEAT)
+    since = datetime.now(UTC)
+    (between,) = written(memory, Resource(name="other", content="o"))
+    said = superseded(memory, "changed", since)
+    for at, content in ((before, "Aarhus"), (between, "Ribe"), (said, "Ribe")):
+        found = shown(memory, at, "seat")
+        assert content in found["content"]
+        assert not {"written_later", "retracted_at"} & found.keys()
+
+
+def test_what_was_wrong_is_shown_before_that_was_said_with_when_that_was(memory: Memory) -> None:
+    (before,) = written(memory, SEAT)
+    said = superseded(memory, "wrong")
+    found = shown(memory, before, "seat")
+    assert "Aarhus" in found["content"]
+    assert before < datetime.fromisoformat(found["retracted_at"]) < said
+    (new,) = memory.lookup("seat", as_of=said).records
+    assert (new.content, new.retracted_at) == ("It is in Ribe.", None)
+    assert "Aarhus" in memory.get_resource("old", as_of=before).content
+    assert memory.forget("old").verified
+    assert "Aarhus" not in kept(memory)

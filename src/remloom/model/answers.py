@@ -33,6 +33,8 @@ class Hit(FoundRecord, frozen=True, gc=False, kw_only=True):
     written_later: bool = False
     # why what was made of others may not hold any more
     stale: Stale | None = None
+    # of AS OF: when, later than that, it was said to have been wrong
+    retracted_at: datetime | None = None
 
     @property
     def content(self) -> str:
@@ -78,6 +80,7 @@ class Hit(FoundRecord, frozen=True, gc=False, kw_only=True):
             copies=list(self.copies),
             written_later=self.written_later,
             stale=self.stale and self.stale.as_dict(),
+            retracted_at=self.retracted_at and self.retracted_at.isoformat(),
         )
 
 

@@ -23,7 +23,7 @@ from ..model import (
     SelectReport,
     is_written_after,
 )
-from ..store.as_of import lookup_at
+from ..store.as_of import lookup_at, retracted_at
 from ..store.contract import Store
 from ..store.definitions import read_taxonomy
 from ..store.meanings import several_meanings, without_united
@@ -138,7 +138,12 @@ class Executor:
         keys = [labels.key(label) for label in query.labels]
         records_by_key = self._lookup_keys(keys, as_of)
         hits = [
-            Hit(record=record, matched=key, written_later=is_written_after(record, as_of))
+            Hit(
+                record=record,
+                matched=key,
+                written_later=is_written_after(record, as_of),
+                retracted_at=as_of and retracted_at(self.store, record.id, as_of),
+            )
             for key, records in records_by_key.items()
             for record in records
         ]

@@ -8,19 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
 from ..errors import NotFoundError
 from ..kv import KeyRange
-from ..model import Entity, Record, is_written_after
+from ..model import Entity, Moment, Record, Resource, is_written_after
 from .changes import DIGITS, KEPT, MARK, NAME, Change, decode, facts_of, free_name, prefix_of, short
 from .contract import Store
 from .rules.merge import keys_of
 
 _PAGE = 50  # changes read at a time
+# keys of metadata: of a text whose place another one takes, and of that one
+_SUPERSEDED, _REPLACES = "superseded", "replaces"
+
+
+class _Superseded(Struct, frozen=True):
+    """What somebody said of a text that another one takes the place of."""
+
+    by: str
+    reason: Literal["changed", "wrong"]  # it held until `since`, or it never did
+    since: datetime
+    at: datetime  # when that was said
+    content: str = ""  # of the older one
+    context: str = ""
 
 
 def changes(store: Store, id: str) -> Iterator[Change]:
@@ -50,14 +65,52 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
             break
         past, first = change.undo(past), change.number == 1
         since = change.since or (past.created_at if first else change.at)
-    if past.created_at is not None and past.created_at > at:
+    begun = _begun(store, past)
+    if begun is not None and begun > at:
         return None
-    if first and isinstance(past, Entity):
+    if first and (isinstance(past, Entity) or begun != past.created_at):
         # who says of when a thing is says what it was
-        since = past.created_at
-    if past is record and (since is None or since <= at):
+        since = begun
+    mark = _superseded(past)
+    if isinstance(past, Resource) and mark and mark.reason == "changed" and at < mark.since:
+        # said before it came
+        others = {key: value for key, value in past.metadata.items() if key != _SUPERSEDED}
+        past = replace(past, content=mark.content, context=mark.context, metadata=others)
+    if past is record and since == record.updated_at:
         return record
     return replace(past, updated_at=since)
+
+
+def _begun(store: Store, record: Record) -> datetime | None:
+    """Since when a record is there: what takes the place of another since then, as was said."""
+    older = record.metadata.get(_REPLACES) if isinstance(record, Resource) else None
+    replaced = store.records.get("resources", older) if isinstance(older, str) else None
+    mark = None if replaced is None else _superseded(replaced)
+    if mark is None or mark.by != record.id or mark.reason != "changed":
+        return record.created_at
+    return min(mark.since, record.created_at or mark.since)
+
+
+def _superseded(record: Record) -> _Superseded | None:
+    if not isinstance(record, Resource | Moment):
+        return None
+    try:
+        return msgspec.convert(record.metadata.get(_SUPERSEDED), _Superseded)
+    except msgspec.ValidationError:
+        return None  # there is none, or it is a run's
+
+
+def is_replaced(record: Record, at: datetime) -> bool:
+    """Whether another one had taken the place of a record at a time, as is known of it now."""
+    mark = _superseded(record)
+    return mark is not None and at >= (mark.since if mark.reason == "changed" else mark.at)
+
+
+def retracted_at(store: Store, id: str, at: datetime) -> datetime | None:
+    """When it was said, later than a time, that a record was wrong; None: it was not."""
+    record = store.records.get(None, id)
+    mark = None if record is None else _superseded(record)
+    return mark.at if mark is not None and mark.reason == "wrong" and mark.at > at else None
 
 
 def known_at(store: Store, record: Record, at: datetime) -> Record | None:
@@ -120,11 +173,14 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
                 name_key = labels.key(record.name)
                 namesakes = store.records.lookup([name_key], as_of=at)[name_key]
                 records += [namesake for namesake in namesakes if namesake.id == id]
-        past_records = [record_at(store, record, at) for record in records]
+        past_records = [
+            record_at(store, record, at) for record in records if not is_replaced(record, at)
+        ]
         records_by_key[key] = [
             past
             for past in past_records
             if past is not None
+            and not is_replaced(past, at)
             and (key in keys_of(past) or (past.id in known_ids and is_written_after(past, at)))
         ]
     return records_by_key

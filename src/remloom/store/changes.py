@@ -47,6 +47,8 @@ _UNSAID = frozenset(
 ) | {"content_hash", "graph_paths", "parents", "premises", "replaces", "amends", "reason", "since"}
 # … and what stays as it is on the way back
 _KEPT_ALONG = ("id", "graph_paths", "created_at", "updated_at", "expires_at", "parents", "premises")
+# keys of metadata that say what takes the place of a text, or adds to it, and the other way
+_MARKS = frozenset(("superseded", "amended", "replaces", "amends"))
 # reading makes these of the texts around a chunk
 _AROUND = ("context", "related_entities")
 _HEADING = "heading"
@@ -125,9 +127,11 @@ def is_kept(old: Record, new: Record, batch: Batch) -> bool:
     before, nor of what is only known around a chunk."""
     if batch.exact or type(old) is not type(new):
         return False
-    if isinstance(old, Resource) and old.is_chunk:
-        return not batch.read and facts_of(old) != facts_of(new)
-    return not (batch.read and isinstance(old, Moment))
+    if batch.read and isinstance(old, Resource | Moment):
+        # that another one takes its place is said, whatever it was read from
+        is_said = old.metadata.keys() & _MARKS != new.metadata.keys() & _MARKS  # type: ignore[union-attr]
+        return is_said or (isinstance(old, Resource) and not old.is_chunk)
+    return not isinstance(old, Resource) or not old.is_chunk or facts_of(old) != facts_of(new)
 
 
 def is_made(record: Record) -> bool:

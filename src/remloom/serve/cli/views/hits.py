@@ -55,6 +55,8 @@ class HitList:
                 head.append("  written later", "yellow")
             if hit.stale is not None:
                 head.append("  may not hold", "yellow")
+            if hit.retracted_at:
+                head.append(f"  wrong, said {hit.retracted_at:%Y-%m-%d}", "yellow")
             head.rstrip()
             yield head
             text = snippet(hit)
