@@ -37,6 +37,7 @@ PAGES = {
     "documents/note:prices": "Prices",
     "dreams": "Dreams",
     "dreams?view=begin": "Dreams",
+    "dreams?view=stale": "Dreams",
     "dreams?view=metrics": "Dreams",
     "jobs": "Jobs",
     "keys": "Keys and audit",

@@ -58,6 +58,12 @@ export const Bar = ({ part }) =>
 export const RecordLink = ({ to, children }) =>
   html`<a href=${hrefOf("record", [to])}>${plain(children ?? to)}</a>`;
 
+// Why something may not hold any more, with a link to what changed, if that is still there.
+export const Stale = ({ stale }) => stale
+  ? html`<p class="row small"><${Badge} kind="careful">May not hold any more</${Badge}> <span>${plain(stale.message)}</span>
+    ${stale.path.length > 0 && !stale.uri && html`<${RecordLink} to=${stale.path.at(-1)}>What changed</${RecordLink}>`}</p>`
+  : null;
+
 // Long text, clipped until asked for.
 export function Memory({ text, clip = true }) {
   const [open, setOpen] = useState(false);

@@ -1,7 +1,7 @@
 // Ask: what answers a question, why each passage came, and what an agent would be given.
 
 import { get, post, stream } from "../lib/api.js";
-import { About, Badge, Bar, Busy, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs, of } from "../lib/parts.js";
+import { About, Badge, Bar, Busy, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Stale, Tabs, of } from "../lib/parts.js";
 import { count, dateText, decimal, excerptOf, go, html, plain, plural, share, titleOf, useEffect, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "By a model"]];
@@ -148,6 +148,7 @@ function Hit({ hit, best }) {
       <span class="number small muted" title="Score">${decimal(hit.score)}</span>
     </div>
     <${About} record=${record} />
+    <${Stale} stale=${hit.stale} />
     ${text ? html`<${Memory} text=${text} />` : properties.length > 0 && html`<${Facts} of=${Object.fromEntries(properties)} />`}
     <div class="stack tight">
       <h3 class="small muted">Why</h3>

@@ -3,8 +3,9 @@
 import { get, post, segment, stream } from "../lib/api.js";
 import { Badge, Bar, Busy, Dialog, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Table, Tabs, When, of } from "../lib/parts.js";
 import { count, decimal, excerptOf, go, html, plain, plural, share, title, titleOf, useAction, useLoad, useState } from "../lib/view.js";
+import { MayNotHold } from "./stale.js";
 
-const VIEWS = [["runs", "Runs"], ["begin", "Begin one"], ["metrics", "Measures"], ["failed", "What failed"]];
+const VIEWS = [["runs", "Runs"], ["begin", "Begin one"], ["stale", "What may no longer hold"], ["metrics", "Measures"], ["failed", "What failed"]];
 // by kind: its path, and what it does; `model`: whether it cannot do without one
 const KINDS = {
   affinity: ["/v1/dreams/affinity", "Connect passages that are about the same."],
@@ -21,6 +22,7 @@ export default function Dreams({ rest, values, session }) {
     <${Tabs} label="Views" tabs=${VIEWS} chosen=${view} choose=${(name) => go("dreams", [], { view: name })} />
     ${view === "runs" && html`<${Runs} />`}
     ${view === "begin" && html`<${Begin} session=${session} />`}
+    ${view === "stale" && html`<${MayNotHold} session=${session} />`}
     ${view === "metrics" && html`<${Metrics} />`}
     ${view === "failed" && html`<${Failed} />`}
   </${Page}>`;
@@ -55,6 +57,8 @@ const COUNTS = {
   "summaries": ["summary", "summaries"],
   "duplicates": ["that says what an older one says", "that say what older ones say"],
   "ambiguous": ["whose name others bear too", "whose names others bear too"],
+  "again": ["made again", "made again"],
+  "same": ["that says the same", "that say the same"],
   "waiting": ["that still waits", "that still wait"],
   "answers": ["answer", "answers"],
   "parked": ["left for another time", "left for another time"],

@@ -1,7 +1,7 @@
 // Record: all that is known of one thing: its text, its edges, and the lines it comes from.
 
 import { get, post, segment } from "../lib/api.js";
-import { About, Badge, Facts, Forget, Loaded, Memory, Page, RecordLink, Table, When } from "../lib/parts.js";
+import { About, Badge, Facts, Forget, Loaded, Memory, Page, RecordLink, Stale, Table, When } from "../lib/parts.js";
 import { decimal, go, hrefOf, html, nameOf, plain, plural, title, titleOf, useLoad, useState } from "../lib/view.js";
 
 // shown on their own, or of no use to a reader
@@ -44,6 +44,7 @@ function Described({ described }) {
   const names = [...(record.related_entities || []), ...(record.entity_refs || [])];
   const properties = Object.entries(record.properties || {}).filter(([name]) => name !== "extracted");
   return html`<section class="card">
+    <${Stale} stale=${described.stale} />
     ${text && html`<${Memory} text=${text} clip=${false} />`}
     ${properties.length > 0 && html`<${Facts} of=${Object.fromEntries(properties)} />`}
     ${names.length > 0 && html`<p class="row small"><span class="muted">Names in it</span>
