@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import msgspec
 import pytest
 from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from remloom import Edge, Entity, Home, Memory, Moment, Resource
@@ -16,6 +21,7 @@ from remloom.errors import AmbiguousLabelError, NotFoundError, UnknownNameError
 from remloom.federation import Federation
 from remloom.model.premises import Stale, premises_of
 from remloom.model.records import short_id
+from remloom.operations import OPERATIONS, TOOLS
 from remloom.serve.cli.app import program
 
 LEAD = Resource(id="lead", name="Lead of Orion", content="Bob leads team Orion.", uri="notes.md")
@@ -27,6 +33,24 @@ FRESH = Resource(
 )
 WALK = Moment(id="walk", name="Orion review", summary="Bob reviewed Orion.", resource_refs=("lead",), premises=premises_of([LEAD]))  # fmt: skip
 QUESTION = "Who reviews team Orion?"
+AT = datetime(2025, 1, 15, 10, tzinfo=UTC)
+WORDS = st.text("abc xyz", max_size=8)
+# nothing of what a text says
+TOUCHES = st.fixed_dictionaries(
+    {},
+    optional={
+        "category": WORDS,
+        "ordinal": st.integers(0, 99),
+        "language": st.sampled_from(["", "en", "de"]),
+        "related_entities": st.lists(st.sampled_from(["Bob", "Ann", "Orion"]), max_size=3).map(
+            tuple
+        ),
+        "metadata": st.dictionaries(
+            st.sampled_from(["seen", "lines_of", "tag"]), WORDS, max_size=3
+        ),
+        "graph_paths": st.sampled_from([(), (Edge(rel_type="about", dst="Orion"),)]),
+    },
+)
 MARK = "Lead of Orion changed on "
 
 
@@ -106,9 +130,7 @@ def test_recall_leaves_it_out_or_gives_nothing_else_and_fills_the_limit(memory: 
 
 
 def test_a_time_that_is_asked_for_has_it_marked_too(memory: Memory) -> None:
-    from datetime import UTC, datetime
-
-    at = datetime(2025, 1, 15, 10, tzinfo=UTC)
+    at = AT
     note = replace(LEAD, starts_at=at)
     walk = replace(WALK, starts_at=at, ends_at=at, premises=premises_of([note]))
     memory.write([note, walk])
@@ -227,6 +249,57 @@ def test_the_command_line_marks_it(home: Path, monkeypatch: pytest.MonkeyPatch) 
     assert MARK not in run("recall", QUESTION, "--stale", "omit")
     assert MARK in run("lookup", "Who reviews")
     assert MARK in run("traverse", "Orion")
+
+
+# by name of an operation that gives what is told of records: how it comes to what is stale
+ASKED: dict[str, dict[str, Any]] = {
+    "recall": {"question": QUESTION},
+    "context": {"question": QUESTION},
+    "lookup": {"labels": ["Who reviews", "Orion in short", "Orion review"]},
+    "fuzzy": {"text": "Who reviews"},
+    "search_text": {"text": "Orion"},
+    "traverse": {"label": "Orion"},
+    "query": {"statement": "TRAVERSE WITH LOOKUP Orion"},
+    "rem_query": {"query_type": "lookup", "parameters": {"labels": ["Who reviews"]}},
+    "describe": {"id_or_label": "Who reviews"},
+    "history": {"id": "review"},
+    "show": {"what": "Who reviews"},
+    "timeline": {},
+    "fetch": {"id": "review"},
+    "search_entities": {"query": "Orion"},
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_each_operation_that_tells_of_it_says_so(home: Path, name: str) -> None:
+    called = [one for one in (*OPERATIONS, *TOOLS) if one.name == name]
+    assert called
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        memory.write([replace(WALK, starts_at=AT, ends_at=AT)])
+        for operation in called:
+            values = msgspec.convert(ASKED[name], operation.takes)
+            given = operation.does(memory, values, None)
+            texts = [msgspec.json.encode(given, enc_hook=str).decode()]
+            texts += [operation.text(given)] if operation.text else []
+            for text in texts:
+                for said in (REVIEW.content, ABOVE.content, WALK.summary):
+                    assert said not in text or "Lead of Orion" in text
+            assert any("stale" in text or "Made before" in text for text in texts) or (
+                name == "search_entities"
+            )
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(touches=st.lists(TOUCHES, min_size=1, max_size=25))
+def test_no_touch_of_what_it_rests_on_marks_anything(tmp_path: Path, touches: list[Any]) -> None:
+    with Memory.open(tmp_path, tenant=uuid4().hex, embedder="none") as memory:
+        memory.write([LEAD, REVIEW, WALK])
+        for touch in touches:
+            memory.write([replace(LEAD, **{**touch, "id": "lead"})])
+        assert marks(memory.search_text("Orion").records) == {}
+        assert memory.query("SELECT id FROM resources WHERE stale").rows == []
 
 
 def test_other_tenants_see_why_only_where_they_may_see_what_changed(home: Path) -> None:

@@ -11,6 +11,7 @@ from ... import labels
 from ...memory.memory import Memory
 from ...model import Moment
 from ...predicates import Exists, Gte, Lt, Query
+from ...store.premises import find_among, finder_of
 from ..bounds import Limit, Time, parse_time
 from ..operation import Progress, tool
 from .passage import Passage, quote_all
@@ -51,8 +52,10 @@ def _timeline(memory: Memory, values: TimelineTakes, progress: Progress | None) 
         if len(moments) > values.limit:
             break
     newest = moments[: values.limit][::-1]
+    stale = find_among(newest, finder_of(memory.admin.store.records))
     return Timeline(
-        moments=[_passage(memory, moment) for moment in newest], more=len(moments) > values.limit
+        moments=[_passage(memory, moment, str(stale.get(moment.id, ""))) for moment in newest],
+        more=len(moments) > values.limit,
     )
 
 
@@ -73,13 +76,13 @@ def _keys_of(moment: Moment) -> set[str]:
     return {labels.key(name) for name in names if name.strip(" \"'")}
 
 
-def _passage(memory: Memory, moment: Moment) -> Passage:
+def _passage(memory: Memory, moment: Moment, stale: str) -> Passage:
     """A moment; where it has no summary, what its first text says."""
-    passage = Passage.of(moment)
+    passage = Passage.of(moment, stale=stale)
     if passage.text or not moment.resource_refs:
         return passage
     first = memory.get_resource(moment.resource_refs[0])
-    return Passage.of(moment, before=Passage.of(first).text)
+    return Passage.of(moment, before=Passage.of(first).text, stale=stale)
 
 
 def _text(value: Timeline) -> str:
