@@ -44,11 +44,13 @@ _METHODS = {
         "create_edge create_entity create_moment create_resource read read_chat read_text relate "
         "remember write"
     ),
-    "update_memory": "profile.confirm profile.correct profile.reject profile.set update_entity",
+    "update_memory": (
+        "confirm profile.confirm profile.correct profile.reject profile.set update_entity"
+    ),
     "delete_memory": "admin.delete_edge delete_resource forget profile.forget",
     _WORK: (
         "dream dreams.affinity dreams.consolidate dreams.moments learn profile.bootstrap "
-        "profile.normalise profile.observe"
+        "dreams.refresh profile.normalise profile.observe"
     ),
 }
 SPANS = {method: name for name, methods in _METHODS.items() for method in methods.split()}

@@ -392,3 +392,30 @@ def test_a_premise_that_replaced_another_is_read_in_its_place(memory: Memory) ->
     made = memory.get_resource(next(one.by for one in done.stale if one.id == insight.id))
     there = [memory.get_resource(id) for id in memory.admin.store.records.parents(made.id)]
     assert made.premises == premises_of(there)
+
+
+def test_what_is_made_of_what_is_gone_is_retired_or_confirmed(
+    memory: Memory, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("the tidb migration begins with a cluster of nine nodes fact9a\n")
+    memory.read(page)
+    memory.learn(dreams=1)
+    own = memory.get_resource(
+        next(one.id for one in memory.admin.store.records.all("resources") if one.name == "page")  # type: ignore[union-attr]
+    )
+    memory.write([Resource(id="own", name="Own", content="Nine nodes.", parents=(own.id,))])
+    page.write_text("the tidb migration is over\n")
+    memory.read(page)
+    assert "Own" in stale(memory)
+    done = memory.dreams.refresh()
+    assert outcomes(done)["Own"] == "yours"
+    assert "retired" in outcomes(done).values()
+    assert stale(memory) == {"Own"}
+    run = memory.confirm("own")
+    assert stale(memory) == set()
+    memory.runs.rollback(run.id)
+    assert stale(memory) == {"Own"}
+    memory.runs.rollback(done.run.id)
+    assert stale(memory) > {"Own"}
+    assert memory.admin.check() == []
