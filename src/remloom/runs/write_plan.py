@@ -349,4 +349,4 @@ def _without_origin(record: Any) -> Any:
         record = replace(record, metadata=metadata, premises={})
     if isinstance(record, Resource):
         record = replace(record, parents=())
-    return replace(record, created_at=None, updated_at=None)
+    return replace(record, created_at=None, updated_at=None, revision=0)
