@@ -55,7 +55,8 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     written = _BatchWriter(WriteSession(cursor), batch, model_no).write()
     if batch.entries or batch.deleted_entries:
         kv.put(cursor, batch.entries, batch.deleted_entries)
-    restore_premises(cursor, maybe_returned(batch, written.ids))
+    if cursor.execute(SQL.has_premises).get:
+        restore_premises(cursor, maybe_returned(batch, written.ids))
     return written
 
 
@@ -139,8 +140,7 @@ class _BatchWriter:
             self._edges.move(moved)
         for label_no in labels.released:
             labels.release(label_no)
-        for record_no, item in changed:
-            self._add_parents(record_no, item)
+        self._add_parents(changed)
         self._drop_lost_premises([item for _, item in changed])
         own = {
             edge: (numbers[position], batch.records[position].record)
@@ -159,10 +159,14 @@ class _BatchWriter:
             thin=labels.thin_made,
         )
 
-    def _add_parents(self, record_no: int, item: BatchRecord) -> None:
-        if rows := parent_rows(item):
-            values = [(record_no, *row, id) for id, row in rows.items()]
-            self._cursor.executemany(SQL.add_parent, values)
+    def _add_parents(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
+        rows = [
+            (record_no, *row, id)
+            for record_no, item in changed
+            for id, row in parent_rows(item).items()
+        ]
+        if rows:
+            self._cursor.executemany(SQL.add_parent, rows)
 
     def _drop_lost_premises(self, items: Sequence[BatchRecord]) -> None:
         """Forget that a premise is gone where a record says anew what it rests on."""

@@ -72,8 +72,6 @@ def withdraw(cursor: apsw.Cursor, ids: Sequence[str]) -> None:
 def restore_premises(cursor: apsw.Cursor, ids: Sequence[str]) -> None:
     """Let what rests on these records rest on them again, if they are there after they were
     gone."""
-    if not ids or cursor.execute(SQL.has_premises).get is None:
-        return
     session = WriteSession(cursor)
     entries = kv.entries_about(cursor, PREMISE, map(lost_ref, ids))
     for entry, child, premise in returned(entries, ids):
