@@ -6,8 +6,8 @@
 2605.12477): a turn says something that depends on something else, says so or lets it be seen, and
 a later turn tells that this has changed. All are read into one memory with other chats; where the
 dependency is stated, its turn has `rests_on`, as an agent would write it. Counted is how often the
-turn with the change is among the first 10 and 20 hits, and in a context. `a.json` was seen while
-the search was made, `b.json` was not.
+turn with the change is among the first 10 and 20 hits, and in a context. "without" leaves
+out the part `dependencies`. `a.json` was seen while the search was made, `b.json` was not.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
+from remloom.retrieve.dependencies import PART
 
 from .cached import CachedEmbedder, CachedTokens
 from .domains import Reading
@@ -120,11 +121,12 @@ def main() -> int:
         for name in given.file or [file.stem for file in sorted(FOLDER.glob("*.json"))]:
             some = list(episodes(FOLDER / f"{name}.json"))
             memory = reading.memory(lambda memory, some=some: read(memory, some))
-            asked = [
-                ask(Opened(one.id, memory, [], one.messages[-1].at), one, given.exclude)
-                for one in some
-            ]
-            lines += [row(name, kind, asked) for kind in KINDS]
+            for label, exclude in (("", given.exclude), (", without", [*given.exclude, PART])):
+                asked = [
+                    ask(Opened(one.id, memory, [], one.messages[-1].at), one, exclude)
+                    for one in some
+                ]
+                lines += [row(f"{name}{label}", kind, asked) for kind in KINDS]
     table = "\n".join(lines)
     print(table)
     if given.page:
