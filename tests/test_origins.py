@@ -181,6 +181,7 @@ def test_texts_of_an_older_folder_are_of_the_source_whose_hash_they_bear(tmp_pat
             "DROP INDEX records_origin;"
             "UPDATE records SET body = json_remove(body, '$.origin');"
             "ALTER TABLE records DROP COLUMN says; ALTER TABLE parents DROP COLUMN digest;"
+            "ALTER TABLE sequence DROP COLUMN revision;"
             "PRAGMA user_version = 10;"
         )
         connection.close()

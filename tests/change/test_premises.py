@@ -20,7 +20,8 @@ from postgres_server import connect, database
 from remloom import Entity, Home, Memory, Moment, Person, Resource, Row, Speaker
 from remloom.errors import InvalidInputError
 from remloom.model import EXTRACTED, Record
-from remloom.model.premises import SUPERSEDED, as_hex, from_hex, premises_of, says
+from remloom.model.premises import as_hex, from_hex, premises_of, says
+from remloom.model.supersession import SUPERSEDED
 from remloom.store.rules.validation import build
 from remloom.store.sqlite.file.sealing import unlock
 

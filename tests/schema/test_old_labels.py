@@ -36,6 +36,7 @@ def test_a_folder(tmp_path: Path) -> None:
             "DROP INDEX records_origin;"
             "ALTER TABLE records DROP COLUMN says; ALTER TABLE parents DROP COLUMN digest;"
             "DROP INDEX names_handle; ALTER TABLE names DROP COLUMN handle;"
+            "ALTER TABLE sequence DROP COLUMN revision;"
             "PRAGMA user_version = 9;"
         )
         connection.close()

@@ -781,6 +781,9 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     ) -> Entity:
         """Change an entity: merge `properties` into its own, replace whole fields by `changes`."""
 
+    async def unreplace(self, id: str) -> Resource:
+        """Undo that a text was replaced or amended, by the older text's id: it is found again, and says what it said. The newer one stays as it is. Returns the older text."""
+
     async def delete_resource(self, id: str) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2."""
 
@@ -953,6 +956,10 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
         at: datetime | None = None,
         origin: str = "",
         wait: bool = True,
+        replaces: str = "",
+        amends: str = "",
+        reason: str = "",
+        since: datetime | None = None,
     ) -> ReadReport:
         """Read a text that is at hand."""
 

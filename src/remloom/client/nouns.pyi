@@ -1082,6 +1082,9 @@ class ClientMethods(Over):
     ) -> Entity:
         """Change an entity: merge `properties` into its own, replace whole fields by `changes`."""
 
+    def unreplace(self, id: str) -> Resource:
+        """Undo that a text was replaced or amended, by the older text's id: it is found again, and says what it said. The newer one stays as it is. Returns the older text."""
+
     def delete_resource(self, id: str) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2."""
 
@@ -1250,6 +1253,10 @@ class ClientMethods(Over):
         at: datetime | None = None,
         origin: str = "",
         wait: bool = True,
+        replaces: str = "",
+        amends: str = "",
+        reason: str = "",
+        since: datetime | None = None,
     ) -> ReadReport:
         """Read a text that is at hand."""
 
@@ -1348,6 +1355,9 @@ class AsyncClientMethods(Over):
         self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any
     ) -> Entity:
         """Change an entity: merge `properties` into its own, replace whole fields by `changes`."""
+
+    async def unreplace(self, id: str) -> Resource:
+        """Undo that a text was replaced or amended, by the older text's id: it is found again, and says what it said. The newer one stays as it is. Returns the older text."""
 
     async def delete_resource(self, id: str) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2."""
@@ -1521,6 +1531,10 @@ class AsyncClientMethods(Over):
         at: datetime | None = None,
         origin: str = "",
         wait: bool = True,
+        replaces: str = "",
+        amends: str = "",
+        reason: str = "",
+        since: datetime | None = None,
     ) -> ReadReport:
         """Read a text that is at hand."""
 

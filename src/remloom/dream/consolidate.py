@@ -15,7 +15,8 @@ from ..engine.arguments import Progress
 from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
-from ..model.premises import SUPERSEDED, premises_of
+from ..model.premises import premises_of
+from ..model.supersession import SUPERSEDED
 from ..runs.failures import failed_item_key
 from ..runs.supersede import SAID, STALE, unhidden
 from ..runs.write_plan import WritePart

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..ingest.remake import move_edges, outdated_edges
 from ..model import SHARES, Edge, EdgeKey, Moment, Record, Resource
-from ..model.premises import SUPERSEDED
+from ..model.supersession import SUPERSEDED, superseded_of
 from ..predicates import In, Query
 from ..runs.supersede import unhidden
 from ..store.contract import Reads
@@ -86,7 +86,8 @@ def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
     for record in reads.records.query("resources", query):
         if not isinstance(record, Resource) or record.id in removed:
             continue
-        if isinstance(record.metadata.get(SUPERSEDED), dict):
+        # what somebody said is no longer so stays as they said
+        if isinstance(record.metadata.get(SUPERSEDED), dict) and superseded_of(record) is None:
             yield unhidden(reads, record)
 
 

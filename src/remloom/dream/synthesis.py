@@ -15,7 +15,8 @@ from ..heads.features import LONGEST
 from ..heads.head import head
 from ..llm import Call, Quote
 from ..model import Resource
-from ..model.premises import SUPERSEDED, premises_of, says
+from ..model.premises import premises_of, says
+from ..model.supersession import SUPERSEDED
 from ..text.sentences import sentence_ends
 from .context import quote_resource, years_of
 

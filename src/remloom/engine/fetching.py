@@ -9,8 +9,8 @@ from typing import TypeVar, get_args
 
 from .. import labels
 from ..errors import InvalidInputError, NotFoundError, UnknownNameError
-from ..model import Direction, Edge, Entity, Moment, Resource, label_of_record
-from ..predicates import Query
+from ..model import Direction, Edge, Entity, Moment, Record, Resource, label_of_record
+from ..predicates import Query, StartsWith
 from ..store.contract import Reads, Store
 from ..store.encoding import SCHEMAS
 from ..store.meanings import by_id, no_own_label, own_keys, several_meanings
@@ -18,6 +18,7 @@ from ..store.premises import mark_edges
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
 
+LEAST_PREFIX = 8  # characters of an id that may stand for it
 _R = TypeVar("_R", Resource, Entity, Moment)
 
 
@@ -37,6 +38,35 @@ def fetch(reads: Reads, kind: type[_R], id: str) -> _R:
             schema=kind.schema,
         )
     return record  # type: ignore[return-value]  # a record of a schema is of its kind
+
+
+def find_by_id(reads: Reads, id: str) -> Record:
+    """Get the record of any schema that has this id, or alone an id that begins so.
+
+    Raises:
+        NotFoundError: there is none.
+        InvalidInputError: there are several; the error names them.
+    """
+    record = reads.records.get(None, check_text(id, "an id"))
+    if record is not None:
+        return record
+    found: list[Record] = []
+    if len(id) >= LEAST_PREFIX:
+        query = Query().filter(StartsWith("id", id)).limit(2)
+        for schema in (*SCHEMAS, *reads.schemas()):
+            found += reads.records.query(schema, query)
+    if not found:
+        raise NotFoundError(
+            f"no record has the id {id!r}",
+            remedy=f"give its id, or the first {LEAST_PREFIX} characters of it or more",
+            id=id,
+        )
+    if len(found) > 1:
+        ids = [one.id for one in found]
+        raise InvalidInputError(
+            f"several ids begin with {id!r}: {', '.join(ids)}", remedy="give more of it", ids=ids
+        )
+    return found[0]
 
 
 def fetch_at(store: Store, kind: type[_R], id: str, as_of: datetime | None) -> _R:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..errors import EmbedderError, VectorError
-from ..model import Edge, Message, ReadReport, Record
+from ..model import Edge, Message, ReadReport, Record, Resource
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
 from ..store.results import Written
 from ..store.specs import ChunkRange
 from .arguments import Progress
 from .engine import Engine
+from .fetching import fetch
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -70,12 +71,19 @@ class Ingesting:
         *,
         origin: str = "",
         wait: bool = True,
+        said: Resource | None = None,
     ) -> ReadReport:
-        """Read a text; see `Memory.read_text`."""
+        """Read a text; see `Memory.read_text`. `said`: what it replaces or amends."""
         from ..sources import from_text
 
         document = from_text(text, uri=uri, name=name, category=category, at=at, origin=origin)
-        return self._ingest([document], category=category, wait=wait)
+        replacing = _replacing_of(said)
+        report = self._ingest([document], category=category, wait=wait, replacing=replacing)
+        if replacing and report.ids and not report.resources:
+            # it was there before, so nothing was written
+            known = fetch(self._store, Resource, report.ids[0])
+            self._writing.write([msgspec.structs.replace(known, **replacing)])
+        return report
 
     def read_rows(self, rows: Iterable[Mapping[str, Any]], uri: str, name: str) -> ReadReport:
         """Read rows, a line each; see `Reader.open_rows`."""
@@ -155,6 +163,7 @@ class Ingesting:
         texts_as: str | None = None,
         wait: bool = True,
         progress: Progress | None = None,
+        replacing: Mapping[str, Any] = {},
     ) -> ReadReport:
         from ..ingest.captions import Captions
         from ..ingest.pipeline import ingest
@@ -166,7 +175,7 @@ class Ingesting:
             captions.add(documents),
             tenant=self._engine.tenant,
             store=self._store,
-            update=self._update,
+            update=partial(self._update, replacing=replacing) if replacing else self._update,
             category=category,
             texts_as=texts_as,
             extractor=self._extractor,
@@ -190,7 +199,13 @@ class Ingesting:
         pending, *_ = self._store.vectors.queue_lengths()
         return msgspec.structs.replace(report, pending=pending, embedding_error=embedding_error)
 
-    def _update(self, prepare: Callable[[Reads], Items], expected: Preconditions | None) -> Written:
+    def _update(
+        self,
+        prepare: Callable[[Reads], Items],
+        expected: Preconditions | None,
+        *,
+        replacing: Mapping[str, Any] = {},
+    ) -> Written:
         """Write what the pipeline prepares from what it reads: in one transaction or, where it is
         written only as expected, before it. Texts are embedded when all is read."""
 
@@ -198,6 +213,8 @@ class Ingesting:
             items, removed, unlinked = prepare(reads)
             if removed:
                 items, removed, unlinked = self._remake_derived(reads, items, removed, unlinked)
+            if replacing:
+                items = list(_first_replacing(items, replacing))
             batch = self._writing.build(items, removed, unlinked, expected, reads=reads)
             if not self._engine.settings.keep_versions:
                 return msgspec.structs.replace(batch, read=True)
@@ -250,3 +267,19 @@ class Ingesting:
         from ..ingest.names.spacy import SpacyNames
 
         return SpacyNames()
+
+
+def _replacing_of(said: Resource | None) -> dict[str, Any]:
+    """What a text says that it replaces or amends, as fields of its first chunk; empty: nothing."""
+    names = ("replaces", "amends", "reason", "since")
+    return {name: value for name in names if (value := getattr(said, name, None))}
+
+
+def _first_replacing(
+    items: Iterable[Record | Edge], replacing: Mapping[str, Any]
+) -> Iterator[Record | Edge]:
+    waits = True
+    for item in items:
+        if waits and isinstance(item, Resource):
+            item, waits = msgspec.structs.replace(item, **replacing), False
+        yield item

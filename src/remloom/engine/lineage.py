@@ -18,6 +18,7 @@ from ..model import (
     Edge,
     Hit,
     Record,
+    Resource,
     TypeCount,
     United,
     is_written_after,
@@ -25,6 +26,7 @@ from ..model import (
 )
 from ..model.premises import Stale
 from ..model.records import set_values
+from ..model.supersession import REPLACES, amended_of, said_text, superseded_of
 from ..store.contract import Store
 from ..store.meanings import by_id, own_keys
 from ..store.premises import find_stale, mark_edges, named
@@ -69,11 +71,26 @@ class EntityChange(Struct, frozen=True, kw_only=True):
     changed: dict[str, Any]
 
 
+class ChainLink(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A text among those that were said to replace one another."""
+
+    id: str
+    name: str
+    content: str
+    by: str = ""  # the id of what replaced it, which may be forgotten; empty: it holds
+    reason: str = ""  # "changed": it held until `since`; "wrong": it never did
+    since: datetime | None = None
+    at: datetime | None = None  # when that was said
+    amended_by: list[str] = []  # ids, oldest first
+
+
 class Lineage(Struct, frozen=True, kw_only=True):
-    """A record and all it was derived from, nearest first, and its own changes."""
+    """A record and all it was derived from, nearest first, its own changes, and of a text what it
+    replaced and what replaced it."""
 
     entries: list[LineageEntry]
     changes: list[EntityChange] = []  # newest first, as far as they are kept
+    chain: list[ChainLink] = []  # of a text, oldest first; empty where none was replaced or amended
 
     @property
     def sources(self) -> list[str]:
@@ -85,6 +102,7 @@ class Lineage(Struct, frozen=True, kw_only=True):
         return {
             "entries": [entry.as_dict() for entry in self.entries],
             "changes": [{"at": change.at, "changed": change.changed} for change in self.changes],
+            "chain": msgspec.to_builtins(self.chain),
         }
 
 
@@ -160,7 +178,37 @@ def trace(store: Store, id: str) -> Lineage:
     return Lineage(
         entries=[replace(entry, stale=stale.get(id)) for id, entry in entries.items()],
         changes=[EntityChange(**change) for change in changes],
+        chain=_chain(store, origin) if isinstance(origin, Resource) else [],
     )
+
+
+def _chain(store: Store, record: Resource) -> list[ChainLink]:
+    """The texts that this one replaced, itself, and those that replaced it."""
+    texts = {record.id: record}
+
+    def follow(id: object) -> Resource | None:
+        found = store.records.get("resources", id) if isinstance(id, str) else None
+        return found if isinstance(found, Resource) and found.id not in texts else None
+
+    older: Resource | None = record
+    while older is not None and (older := follow(older.metadata.get(REPLACES))) is not None:
+        texts = {older.id: older, **texts}
+    newer: Resource | None = record
+    while newer is not None and (mark := superseded_of(newer)) is not None:
+        if (newer := follow(mark.by)) is not None:
+            texts[newer.id] = newer
+    links = list(map(_link, texts.values()))
+    return links if any(link.by or link.amended_by for link in links) else []
+
+
+def _link(record: Resource) -> ChainLink:
+    mark, amended = superseded_of(record), amended_of(record)
+    link = ChainLink(id=record.id, name=record.name, content=said_text(record))
+    if amended is not None:
+        link = replace(link, amended_by=[*amended.earlier, amended.by])
+    if mark is None:
+        return link
+    return replace(link, by=mark.by, reason=mark.reason, since=mark.since, at=mark.at)
 
 
 def _entry(store: Store, record: Record, depth: int) -> LineageEntry:

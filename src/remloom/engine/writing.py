@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,7 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..model.reports import WrittenIds
+from ..model.supersession import SUPERSEDED, said_text, superseded_of
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
 from ..store.encoding import content_key
@@ -20,13 +21,15 @@ from ..store.rules import validation
 from ..store.specs import EdgeSpec
 from .arguments import MAX_COUNT, check_text
 from .engine import Engine
-from .fetching import fetch, label_of, may_be_id
+from .fetching import fetch, find_by_id, label_of, may_be_id
 from .stated_premises import with_stated
+from .superseding import brought_back, said_anew, still_hidden, unmark_amended, with_superseded
 
 if TYPE_CHECKING:
     from ..store.forgetting.forget import Remake
 
 
+Hidden: TypeAlias = Literal["kept", "refused", "shown"]
 _SWEPT = 500  # expired records that one transaction forgets
 
 
@@ -59,12 +62,12 @@ class Writing:
             return self.write_batch(records)
         items = list(records)
         if not any(map(_rests_on_stored, items)):
-            return self.write_batch(items, expected=expected, embed=embed)
+            return self.write_batch(items, expected=expected, embed=embed, hidden="refused")
 
         # what an id stands for is read inside the transaction that writes
         def build_resolved(reads: Reads) -> Batch:
             resolved = _resolve_labels(reads, items)
-            batch = self.build(resolved, expected=expected, reads=reads)
+            batch = self.build(resolved, expected=expected, reads=reads, hidden="refused")
             _check_parents(reads, batch)
             return batch
 
@@ -78,6 +81,7 @@ class Writing:
         *,
         expected: Preconditions | None = None,
         embed: bool = True,
+        hidden: Hidden = "kept",
     ) -> Written:
         """Write items, delete the edges `unlinked` and the records `removed`, all in one batch.
         What derives from these stays, and says that they are gone.
@@ -86,7 +90,8 @@ class Writing:
             expected: what must be so still, or nothing is written.
             embed: embed the new texts in the background.
         """
-        return self.write_built(self.build(items, removed, unlinked, expected), embed=embed)
+        batch = self.build(items, removed, unlinked, expected, hidden=hidden)
+        return self.write_built(batch, embed=embed)
 
     def write_built(self, batch: Batch, *, embed: bool = True) -> Written:
         """Write what `build` made."""
@@ -117,8 +122,12 @@ class Writing:
         *,
         reads: Reads | None = None,
         stamp: bool = True,
+        hidden: Hidden = "kept",
     ) -> Batch:
         """Validate items into a batch; see `validation.build`.
+
+        Args:
+            hidden: what becomes of a text that was replaced and is written again.
 
         Raises:
             VectorError: a vector has other dimensions than the embedder's.
@@ -147,7 +156,8 @@ class Writing:
                     f"these vectors have {batch.dims} dimensions, those of {embedder.name} {own}",
                     remedy='open the memory with embedder="none" to bring vectors of your own',
                 )
-        batch = self._without_outdated(reads or self._store, batch)
+        batch = self._without_outdated(reads or self._store, batch, hidden)
+        batch = with_superseded(reads or self._store, batch)
         return msgspec.structs.replace(batch, expected=expected) if expected else batch
 
     def _report(self, batch: Batch, written: Written, embed: bool) -> Written:
@@ -211,6 +221,17 @@ class Writing:
             return self.build([changed], reads=reads)
 
         self.update(build_change)
+
+    def unreplace(self, id: str) -> Resource:
+        """Bring a text back; see `Memory.unreplace`."""
+        back: list[Resource | Moment] = []
+
+        def build_back(reads: Reads) -> Batch:
+            back[:] = brought_back(reads, id)
+            return self.build(back, reads=reads, stamp=False, hidden="shown")
+
+        self.update(build_back)
+        return fetch(self._store, Resource, back[0].id)
 
     def forget(
         self,
@@ -281,27 +302,37 @@ class Writing:
         return receipt
 
     def _rebuild(self, reads: Reads, items: Sequence[Record | Edge]) -> Batch:
-        return self.build(items, reads=reads, stamp=False)
+        return self.build(items, reads=reads, stamp=False, hidden="shown")
 
     def _remakes(self) -> tuple[Remake, ...]:
         from ..ingest.remake import remake
 
-        return remake, *self._engine.hooks.on_forgotten
+        return remake, unmark_amended, *self._engine.hooks.on_forgotten
 
-    def _without_outdated(self, reads: Reads, batch: Batch) -> Batch:
-        """Delete with a batch what was found in texts that go, or that it writes with other words
-        or as somebody else's."""
+    def _without_outdated(self, reads: Reads, batch: Batch, hidden: Hidden) -> Batch:
+        """Delete with a batch what was found in texts that go or were wrong, or that it writes with
+        other words or as somebody else's; what was replaced stays hidden."""
         changed = list(batch.withdrawn)
         before: dict[str, Resource] = {}
-        for item in batch.records:
+        records = list(batch.records)
+        for position, item in enumerate(records):
+            if item.replacing is not None and item.replacing.reason == "wrong":
+                changed.append(find_by_id(reads, item.replacing.id).id)
             if item.fresh or not isinstance(item.record, Resource):
                 continue
             stored = reads.records.get("resources", item.record.id)
             if not isinstance(stored, Resource):
                 continue
             before[stored.id] = stored
-            if content_key(stored) != content_key(item.record):
+            if _content_key(stored) != _content_key(item.record):
                 changed.append(stored.id)
+            elif hidden != "shown":
+                superseded = superseded_of(stored)
+                if superseded and hidden == "refused" and SUPERSEDED not in item.record.metadata:
+                    raise said_anew(stored, superseded)
+                records[position] = still_hidden(item, stored)
+        if records != list(batch.records):
+            batch = msgspec.structs.replace(batch, records=tuple(records))
         batch = with_stated(reads, batch, before)
         if not changed:
             return batch
@@ -314,6 +345,11 @@ class Writing:
                 *(entry for one in outdated for entry in one.entries),
             ),
         )
+
+
+def _content_key(resource: Resource) -> tuple[object, ...]:
+    """What a resource says, and who, also if it was replaced."""
+    return said_text(resource), *content_key(resource)[1:]
 
 
 def _check_name_is_free(reads: Reads, entity: Entity) -> None:
@@ -366,7 +402,7 @@ def _rests_on_stored(item: Record | Edge) -> bool:
     if isinstance(item, Edge):
         return may_be_id(item.src) or may_be_id(item.dst)
     if isinstance(item, Resource):
-        return bool(item.id)
+        return bool(item.id or item.replaces or item.amends)
     return isinstance(item, Moment) and bool(item.parent_moment)
 
 

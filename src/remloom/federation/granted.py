@@ -80,9 +80,13 @@ class GrantedStore:
         or what lies between, was not granted."""
         records = self._scope.store.records
         found = find_stale(records, ids)
-        on_the_way = {id for stale in found.values() for id in stale.path}
+        on_the_way = {id for one in found.values() for id in (*one.path, one.by) if id}
         granted = {*self._scope.granted(list(on_the_way))}
-        seen = {id: one for id, one in found.items() if granted.issuperset(one.path)}
+        seen = {
+            id: one
+            for id, one in found.items()
+            if granted.issuperset((*one.path, *filter(None, [one.by])))
+        }
         hidden = {id: Stale(reason=found[id].reason) for id in found.keys() - seen.keys()}
         return named(records, seen) | named(records, hidden)
 

@@ -18,6 +18,7 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import SESSION_GAP, Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..model.edge_types import SPOKEN_BY
+from ..model.supersession import said_text
 from ..sources import Document, Turn
 from ..store.contract import Reads
 from ..store.rules.record_ids import resource_id
@@ -151,7 +152,7 @@ def message_of(turn: Resource) -> Message:
     return Message(
         # as it was given: it may be blank
         speaker=turn.metadata["speaker"],
-        text=turn.content,
+        text=said_text(turn),
         at=turn.starts_at,
         id=ids[0],
         role=turn.metadata.get("role", ""),

@@ -246,6 +246,13 @@ class Memory:
         returned until then; one written by its id again has the time that is written, one merged
         with its namesake keeps the time it had unless it is given another.
 
+        A text takes the place of an older one where its writer says so: `Resource(content="…",
+        replaces=id)`, with the reason "changed" (the older one held until `since`, by default now)
+        or "wrong" (it never held). No search finds the older one then; `get_resource`, `history`
+        and `admin.describe` do, and say what replaced it. With `amends=id` both are found, and the
+        older one is marked. What was derived from the older one is stale. `unreplace` undoes it;
+        forgetting the newer text does not. An id may be its first eight characters or more.
+
         Args:
             expected: ids of records, each with the `revision` that it must have still, or None
                 if there must be none: what was read before can be changed without losing what
@@ -305,6 +312,16 @@ class Memory:
         """
         self._writing.update_entity(id, properties, changes)
         return self.get_entity(id)
+
+    def unreplace(self, id: str) -> Resource:
+        """Undo that a text was replaced or amended, by the older text's id: it is found again, and
+        says what it said. The newer one stays as it is. Returns the older text.
+
+        Raises:
+            NotFoundError: no record has this id.
+            ConflictError: nothing was said to replace or amend it.
+        """
+        return self._writing.unreplace(id)
 
     def delete_resource(self, id: str) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2.
@@ -448,6 +465,7 @@ class Memory:
         """Trace a record to its parents, theirs, and so on, down to what was read.
 
         `changes` are its own, newest first, as far as they are kept: not those of what was read.
+        The `chain` is of a text: what it replaced and what replaced it, oldest first.
 
         Raises:
             NotFoundError: no record has this id.
@@ -740,6 +758,10 @@ class Memory:
         at: datetime | None = None,
         origin: str = "",
         wait: bool = True,
+        replaces: str = "",
+        amends: str = "",
+        reason: str = "",
+        since: datetime | None = None,
     ) -> ReadReport:
         """Read a text that is at hand.
 
@@ -749,11 +771,17 @@ class Memory:
             origin: the source that it is one of several texts of, if any: to forget that source is
                 to forget them all.
             wait: embed before returning; see `read`.
+            replaces: the id of an older text that this one, or its first chunk, takes the place of;
+                see `write`, also of the other three.
 
         Raises:
-            InvalidInputError: the uri is empty, the origin blank, or `at` has no time zone.
+            InvalidInputError: the uri is empty, the origin blank, or `at` has no time zone; what
+                `write` raises of `replaces`.
         """
-        return self._ingesting.read_text(text, uri, name, category, at, origin=origin, wait=wait)
+        said = Resource(replaces=replaces, amends=amends, reason=reason, since=since)
+        return self._ingesting.read_text(
+            text, uri, name, category, at, origin=origin, wait=wait, said=said
+        )
 
     def read_chat(
         self,

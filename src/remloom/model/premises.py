@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from ..errors import InvalidInputError
 from .records import EXTRACTED, Entity, Moment, Record, Resource
+from .supersession import SUPERSEDED as SUPERSEDED
+from .supersession import amended_of, said_text, superseded_of
 
-# in the metadata of a record that another one took the place of: by, run, content
-SUPERSEDED = "superseded"
 Fault = Literal["changed", "expired", "gone"]  # of a premise
 _COUNTED = frozenset((EXTRACTED, "chunks", "cut", "digest", "media_type", "sessions", "turns"))
 _BYTES = 8
@@ -29,14 +29,16 @@ class Stale(Struct, frozen=True, kw_only=True):
     """Why a derived record may not hold any more: something that it was made of, or that this was
     made of, says something else than it said then."""
 
-    # gone: read again with other words, or no longer in its source; below: it is none of its own
-    reason: Literal["changed", "expired", "gone", "below"]
+    # replaced: somebody said so (see `by`); gone: read again with other words, or no longer in its
+    # source; below: it is none of its own
+    reason: Literal["changed", "replaced", "expired", "gone", "below"]
     # ids, from one that it was made of down to the premise; empty: whoever asks may not see them
     path: tuple[str, ...] = ()
     # when the premise was updated last, expired or went; None: whoever asks may not see it
     at: datetime | None = None
     name: str = ""  # of a premise that is gone
     uri: str = ""  # where that was read
+    by: str = ""  # the id of what replaces or amends the premise
     message: str = ""  # all of it in words, with the name of the premise
 
     @property
@@ -53,6 +55,7 @@ class Stale(Struct, frozen=True, kw_only=True):
         what = name or self.premise or "something that it rests on"
         return {
             "changed": f"{what} changed{since}",
+            "replaced": f"{what} was replaced{self.by and f' by {self.by}'}{since}",
             "expired": f"{what} expired{since}",
             "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}{since}",
             "below": f"{self.name or what}, further below, is no longer what it was{since}",
@@ -61,7 +64,8 @@ class Stale(Struct, frozen=True, kw_only=True):
     def as_dict(self) -> dict[str, Any]:
         """Make the JSON object: the reason, the path, the time, and all of it in words."""
         at = self.at and self.at.isoformat()
-        return {"reason": self.reason, "path": list(self.path), "at": at, "message": str(self)}
+        shown = {"reason": self.reason, "path": list(self.path), "at": at, "message": str(self)}
+        return shown | ({"by": self.by} if self.by else {})
 
 
 def says(record: Record) -> int:
@@ -69,7 +73,8 @@ def says(record: Record) -> int:
 
     Of a resource that is the text, its speaker and date; of an entity name, type, summary and
     properties; of a row name, summary and fields; of a moment what it is called, when it was, who
-    was there, its summary and tags. What was superseded says what it said before.
+    was there, its summary and tags. What a run superseded says what it said before;
+    what somebody replaced or amended says something else.
     """
     return digest_of((record.schema, *_said(record)))
 
@@ -115,9 +120,12 @@ def canonical(value: Any) -> Any:
 
 def _said(record: Record) -> tuple[Any, ...]:
     if isinstance(record, Resource):
-        hidden = record.metadata.get(SUPERSEDED)
-        content = hidden.get("content") if isinstance(hidden, dict) else record.content
-        return content, record.speaker, record.starts_at
+        said = said_text(record), record.speaker, record.starts_at
+        if (superseded := superseded_of(record)) is not None:
+            return *said, superseded.by, superseded.reason
+        if (amended := amended_of(record)) is not None:
+            return *said, amended.by
+        return said
     if isinstance(record, Entity):
         # what reading counts of a document or chat is not what it says
         left_out = _COUNTED if record.uri else (EXTRACTED,)

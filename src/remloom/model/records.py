@@ -92,6 +92,13 @@ class Resource(_Record, frozen=True, kw_only=True, tag="resources"):
     graph_paths: tuple[Edge, ...] = ()  # outgoing edges
     # a vector, or several, of which the best counts; taken on write, not returned on read
     embedding: Sequence[float | Sequence[float]] | None = None
+    # taken on write, not returned: the id of the text that this one takes the place of, or amends,
+    # or the beginning of it that no other has; why: "changed" (default) or "wrong"; and since when
+    # it changed, by default now
+    replaces: str = ""
+    amends: str = ""
+    reason: str = ""
+    since: datetime | None = None
     expires_at: datetime | None = None  # from then on nothing returns it; `admin.sweep` erases it
     created_at: datetime | None = None
     updated_at: datetime | None = None

@@ -62,6 +62,7 @@ _WRITING = (
     derive("create_entity", "POST /v1/entities", "write"),
     derive("create_moment", "POST /v1/moments", "write"),
     derive("create_edge", "POST /v1/edges", "write"),
+    derive("unreplace", "POST /v1/records/{id}/unreplace", "write"),
     derive("update_entity", "PATCH /v1/entities/{id}", "write", idempotent=True),
     derive("read_text", "POST /v1/texts", "write", idempotent=True),
     derive("read_chat", "POST /v1/chats", "write"),

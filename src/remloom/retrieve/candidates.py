@@ -8,6 +8,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from ..model import SESSION_GAP, Reason, RecallHit, Record, Resource
+from ..model.supersession import is_hidden
 from ..query.duplicates import source_of, text_of
 from .scores import blend, rrf
 
@@ -169,6 +170,9 @@ class Candidates:
             id = one.record.id
             candidate = by_id.get(id)
             if candidate is None:
+                if is_hidden(one.record):
+                    # by its name
+                    continue
                 by_id[id] = Candidate(one.record, one.matched, one.path)
             else:
                 candidate.matched = candidate.matched or one.matched

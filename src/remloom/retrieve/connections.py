@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..model import RecallHit, Record, Resource, Row, edge_types
+from ..model.supersession import amended_of
 from ..query.duplicates import text_of
+from ..store.components import RecordReads
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
 from ..store.united import find_united, together
@@ -128,6 +130,24 @@ def with_questions(store: Store, hits: Sequence[RecallHit]) -> list[RecallHit]:
         else hit
         for hit in hits
     ]
+
+
+def with_amendments(records: RecordReads, hits: Sequence[RecallHit], limit: int) -> list[RecallHit]:
+    """Put before each hit that was amended what amends it, which may be a hit too."""
+    amended = {hit.id: mark.by for hit in hits if (mark := amended_of(hit.record))}
+    if not amended:
+        return list(hits)
+    by_id = {hit.id: hit for hit in hits}
+    found: dict[str, RecallHit] = {}
+    for hit in hits:
+        id = amended.get(hit.id, hit.id)
+        if id not in by_id and id not in found and (record := records.get("resources", id)):
+            reasons = tuple(replace(one, note=f"amends {hit.id}") for one in hit.reasons[:1])
+            found[id] = RecallHit(record=record, score=hit.score, reasons=reasons)
+        elif id in by_id:
+            found.setdefault(id, by_id[id])
+        found.setdefault(hit.id, hit)
+    return list(found.values())[: max(limit, len(hits))]
 
 
 def _is_short(record: Record) -> bool:

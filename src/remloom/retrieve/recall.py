@@ -23,7 +23,14 @@ from ..store.premises import FindStale, finder_of
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking, ranking_beside
-from .connections import follow, with_expansion, with_neighbours, with_questions, with_united
+from .connections import (
+    follow,
+    with_amendments,
+    with_expansion,
+    with_neighbours,
+    with_questions,
+    with_united,
+)
 from .dependencies import PART as DEPENDENCIES
 from .dependencies import bring_changes
 from .guidance import raise_guidance, replies
@@ -255,6 +262,7 @@ class Recaller:
             best = self._best(candidates, question, stale)
             hits = with_united(self._store, [candidate.as_hit() for candidate in best])
             hits = hits[: max(question.options.limit, len(best))]
+            hits = with_amendments(self._store.records, hits, question.options.limit)
             hits = stale.marked(hits, self._store.records)
             reach = question.options.neighbours
             if reach is None:

@@ -43,10 +43,10 @@ class StaleRecords:
         stale = {hit.id: one for hit in hits if (one := self._found[hit.id]) is not None}
         if not stale:
             return list(hits)
-        premises = {one.premise for one in stale.values() if one.premise}
+        premises = {one.by or one.premise for one in stale.values() if one.premise}
         changed = {id: records.get(None, id) for id in premises}
         return [
-            replace(hit, stale=one, changed=changed.get(one.premise))
+            replace(hit, stale=one, changed=changed.get(one.by or one.premise))
             if (one := stale.get(hit.id)) is not None
             else hit
             for hit in hits

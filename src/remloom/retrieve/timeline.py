@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from ..model import Hit, Moment, Reason, RecallHit, Record, Resource
+from ..model.supersession import is_hidden
 from ..predicates import And, Gte, Lt, Predicate, Query
 from ..query.duplicates import merge_copies, search_distinct
 from ..store.contract import Store
@@ -75,8 +76,9 @@ def _latest_resources(
         skip = 0
         while len(matches) < count:
             records = store.records.query("resources", query.limit(count).offset(skip))
-            ids = kept(records)
-            matches += [Match(record, 1.0) for record in records if record.id in ids]
+            shown = [record for record in records if not is_hidden(record)]
+            ids = kept(shown)
+            matches += [Match(record, 1.0) for record in shown if record.id in ids]
             skip += count
             if len(records) < count:
                 break
@@ -108,7 +110,7 @@ def _longest_resources(
     inside: list[Resource] = []
     for id in moment.resource_refs[:_REFERENCES]:
         record = store.records.get("resources", id)
-        if not isinstance(record, Resource):
+        if not isinstance(record, Resource) or is_hidden(record):
             continue
         if record.starts_at is None or record.starts_at in window:
             inside.append(record)

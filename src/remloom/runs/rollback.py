@@ -16,7 +16,7 @@ from ..errors import ConflictError
 from ..ingest.edges import KNOWN
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
-from ..model.premises import SUPERSEDED
+from ..model.supersession import SUPERSEDED
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.changes import uncovered_entries
 from ..store.contract import Store

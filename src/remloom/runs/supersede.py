@@ -12,7 +12,8 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..kv import Entry
 from ..model import Resource
-from ..model.premises import SUPERSEDED, premises_of
+from ..model.premises import premises_of
+from ..model.supersession import SUPERSEDED
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Reads, Store
 from ..store.specs import SearchSpec

@@ -43,7 +43,9 @@ WITH_STALE = ("resources", "moments")
 # columns whose values may be of any length
 LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
 _JOINED = frozenset({"parents", "graph_paths"})  # put together from other tables
-_HIDDEN = frozenset({"embedding", "premises", "searched"})
+_HIDDEN = frozenset({
+    "amends", "embedding", "premises", "reason", "replaces", "searched", "since",
+})  # fmt: skip
 _OTHERS = ("key", "schema", "parents", "graph_paths")  # columns of every table
 _FIRST = ("id", "handle", "name", "type")  # columns of rows, before those of their fields
 

@@ -11,6 +11,7 @@ from msgspec.structs import force_setattr, replace
 from ..errors import ChangedError, ConflictError, GoneError, InvalidInputError
 from ..kv import Entry
 from ..model import Edge, EdgeKey, Moment, Record, Resource
+from ..model.supersession import ReplaceReason
 
 
 class Vector(Struct, frozen=True, gc=False):
@@ -47,6 +48,15 @@ class TokenVectorBatch(Struct, frozen=True):
     versions: Mapping[str, int] = {}
 
 
+class Replacing(Struct, frozen=True):
+    """What a text that is written takes the place of, or amends, as somebody said."""
+
+    id: str  # of the older one, or the beginning of it that no other has
+    amends: bool = False  # the older one is found, too
+    reason: ReplaceReason = "changed"
+    since: datetime | None = None  # the older one held until then; None: until now
+
+
 class BatchRecord(Struct, frozen=True, gc=False):
     """A validated record on its way in."""
 
@@ -68,6 +78,8 @@ class BatchRecord(Struct, frozen=True, gc=False):
     # it was given no id: an entity is found by name, and what is stored of it is kept (see
     # `merge.merge_entity`); a row is found by its handle, whose id may be that of another tenant
     merge: bool = False
+    # the batch is to be completed by what becomes of the older text (see `engine.superseding`)
+    replacing: Replacing | None = None
 
     def __post_init__(self) -> None:
         # a record that was read shows its parents, which are kept beside it

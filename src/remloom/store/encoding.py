@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..model import Entity, Moment, Record, Resource, Row
+from ..model.supersession import is_hidden
 
 TOP = "\U0010ffff"  # sorts behind every character that a key or an id continues with
 BEFORE_ALL = -(2**63)  # a time at which nothing has expired
@@ -105,6 +106,8 @@ def embedded_text(record: Record) -> str:
     if isinstance(record, Entity):
         return f"{record.name}: {record.summary}" if record.summary else ""
     if isinstance(record, Moment):
+        if record.metadata and is_hidden(record):
+            return ""
         tags = " ".join(record.topic_tags + record.emotion_tags + record.classifications)
         return "\n".join(part for part in (record.name, record.summary, tags) if part)
     searched = (_words(record.fields.get(name)) for name in record.searched)

@@ -13,6 +13,7 @@ from .. import labels
 from ..kv import KeyRange, label_ref
 from ..model import Edge, Entity, Hit, Node, Record, Row
 from ..model.premises import Fault, Stale, premises_of
+from ..model.supersession import successor_of
 from .batch import Batch, BatchRecord
 from .components import RecordReads
 from .contract import Reads
@@ -41,7 +42,35 @@ def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
     asked = list(dict.fromkeys(ids))
     below = _premises_below(records, asked)
     found = ((id, _nearest(id, below)) for id in asked)
-    return {id: stale for id, stale in found if stale is not None}
+    return _with_successors(records, {id: stale for id, stale in found if stale is not None})
+
+
+def _with_successors(records: RecordReads, found: dict[str, Stale]) -> dict[str, Stale]:
+    """Add what was said to replace or amend the premises that changed: the newest of a chain."""
+    changed = {one.premise for one in found.values() if one.reason in ("changed", "below")}
+    by = {id: newest for id in changed if (newest := _newest(records, id))}
+    return {
+        id: replace(
+            stale,
+            reason="replaced" if stale.reason == "changed" else stale.reason,
+            by=by[stale.premise],
+        )
+        if stale.premise in by
+        else stale
+        for id, stale in found.items()
+    }
+
+
+def _newest(records: RecordReads, id: str) -> str:
+    known = {id}
+    newest = ""
+    while (record := records.get(None, newest or id)) is not None:
+        by = successor_of(record)
+        if not by or by in known:
+            break
+        known.add(by)
+        newest = by
+    return newest
 
 
 def named(records: RecordReads, stale: Mapping[str, Stale]) -> dict[str, Stale]:

@@ -19,7 +19,8 @@ from ...engine.arguments import Progress
 from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
-from ...model.premises import SUPERSEDED, premises_of
+from ...model.premises import premises_of
+from ...model.supersession import SUPERSEDED
 from ...runs.write_plan import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Reads, Store

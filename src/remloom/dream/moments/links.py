@@ -11,7 +11,7 @@ from ...ingest.documents import identity
 from ...ingest.edges import edge_to
 from ...model import Edge, Moment, Resource
 from ...model.edge_types import ABOUT, ATTENDED_BY, INCLUDES, PART_OF
-from ...model.premises import SUPERSEDED
+from ...model.supersession import SUPERSEDED
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
 

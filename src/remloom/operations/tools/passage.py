@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...model import EXTRACTED, Edge, Hit, Record, record_dict
 from ...model.records import cited, short_id
+from ...model.supersession import amended_of, superseded_of
 from ...text.quoting import one_line, quoted, quoted_lines
 
 # said before whatever was remembered
@@ -77,12 +79,23 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def of(cls, record: Record, **more: Any) -> Passage:
-        return cls.of_fields(record_dict(record), **more)
+        passage = cls.of_fields(record_dict(record), **more)
+        facts = _marks(record)
+        return replace(passage, facts={**passage.facts, **facts}) if facts else passage
 
     @classmethod
     def of_hit(cls, hit: Hit, **more: Any) -> Passage:
         stale = str(hit.stale) if hit.stale is not None else ""
         return cls.of(hit.record, score=round(hit.score, 4), stale=stale, **more)
+
+
+def _marks(record: Record) -> dict[str, Any]:
+    """What was said to replace or amend a text, and what it said."""
+    if (mark := superseded_of(record)) is not None:
+        since = {"until": mark.since.isoformat()} if mark.reason == "changed" else {}
+        return {"was": mark.content, "replaced_by": mark.by, "because": mark.reason, **since}
+    amended = amended_of(record)
+    return {"amended_by": amended.by} if amended is not None else {}
 
 
 def _text_of(fields: Mapping[str, Any]) -> str:

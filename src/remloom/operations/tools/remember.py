@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -13,6 +13,8 @@ from ... import labels
 from ...errors import InvalidInputError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
+from ...model.records import set_values
+from ...model.supersession import SUPERSEDED, superseded_of, without_mark
 from ...predicates import Contains, Eq, Query
 from ...store.rules.premise_entries import checked_slots, is_id
 from ...store.rules.record_ids import digest_of, uri_of
@@ -57,6 +59,16 @@ class RememberTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         list[Label],
         Meta(max_length=50, description='what a text depends on: "Team Orion.lead", names, ids'),
     ] = []
+    replaces: Annotated[
+        str, Meta(max_length=200, description="id of the text that this takes the place of")
+    ] = ""
+    amends: Annotated[
+        str, Meta(max_length=200, description="id of the text that this adds to; both stay")
+    ] = ""
+    reason: Annotated[
+        Literal["", "changed", "wrong"], Meta(description="why it replaces: changed (default)")
+    ] = ""
+    since: Annotated[Time, Meta(description="when it changed; default now")] = ""
 
 
 class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,7 +93,8 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) -> Remembered:
     """Remember a text, or the turns of a chat. Returns when it is on disk and found by words.
     The same from the same source is remembered once. Write whole sentences with names and
-    dates; no secrets.
+    dates; no secrets. What changed or was wrong is not deleted: remember what holds now, and
+    say by `replaces` which text it replaces.
     """
     if bool(values.text.strip()) == bool(values.messages):
         raise InvalidInputError(
@@ -90,6 +103,10 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
     if values.messages and values.rests_on:
         raise InvalidInputError(
             "a chat rests on nothing", remedy="remember what rests on it as a text"
+        )
+    if values.messages and (values.replaces or values.amends):
+        raise InvalidInputError(
+            "a chat replaces and amends nothing", remedy="remember what replaces it as a text"
         )
     # what cannot be a label is refused before anything is written
     for slot in checked_slots(values.rests_on):
@@ -132,7 +149,14 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
     source = values.source if values.source.strip() else ""
     uri = uri_of(source, values.text)
     known = memory.query_resources(Query(where=Eq("uri", uri), order=(("ordinal", "asc"),)))
+    since = parse_time(values.since, "since")
+    said = set_values(
+        replaces=values.replaces, amends=values.amends, reason=values.reason, since=since
+    )
     if known and all(record.origin == source for record in known):
+        if said or superseded_of(known[0]):
+            # written again, it is refused if it was replaced itself
+            memory.write([replace(without_mark(known[0], SUPERSEDED), **said)])
         return ReadReport(ids=tuple(record.id for record in known))
     name = values.name or _name_of(values.text)
     report = memory.read_text(
@@ -142,6 +166,7 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
         at=at or datetime.now(UTC),
         origin=source,
         wait=False,
+        **said,
     )
     for item in report.skipped:
         raise InvalidInputError(f"this text was not remembered: {item.reason}")

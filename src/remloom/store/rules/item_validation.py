@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -12,12 +13,16 @@ from msgspec.structs import replace
 from ... import labels
 from ...errors import InvalidInputError, UnknownNameError
 from ...model import Edge, Entity, Moment, Record, Resource, Row
+from ...model.supersession import ReplaceReason
+from ..batch import Replacing
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 
 WRITABLE: tuple[type[Struct], ...] = (Resource, Entity, Moment, Row, Edge)
 _TIMES: dict[type, tuple[str, ...]] = {
     kind: tuple(
-        name for name in kind.__struct_fields__ if name.endswith("_at") or name.startswith("valid_")
+        name
+        for name in kind.__struct_fields__
+        if name.endswith("_at") or name.startswith("valid_") or name == "since"
     )
     for kind in WRITABLE
 }
@@ -131,6 +136,45 @@ def _edge_type(edge: Edge) -> str:
             "an edge needs a rel_type", remedy="for example Edge(src=…, rel_type='manages', dst=…)"
         )
     return rel_type.strip()
+
+
+def replacing(resource: Resource, now: datetime) -> Replacing | None:
+    """Return what a resource says that it replaces or amends; None: nothing.
+
+    Raises:
+        InvalidInputError: it says both, a reason that is none, or a reason or time of nothing; a
+            time that is still to come.
+    """
+    old, amended = resource.replaces, resource.amends
+    for name in ("replaces", "amends", "reason"):
+        if not isinstance(value := getattr(resource, name), str):
+            raise InvalidInputError(f"{name} is a text, not a {type(value).__name__}")
+    if old and amended:
+        raise InvalidInputError(
+            "a text either replaces another or amends it", remedy="give `replaces` or `amends`"
+        )
+    if not old and (resource.reason or resource.since is not None):
+        raise InvalidInputError(
+            f"`{'reason' if resource.reason else 'since'}` is of what a text replaces",
+            remedy="give `replaces` with it: the id of the older text",
+        )
+    if amended:
+        return Replacing(amended, amends=True)
+    if not old:
+        return None
+    if resource.reason not in ("", *get_args(ReplaceReason)):
+        raise UnknownNameError("reason", resource.reason, get_args(ReplaceReason))
+    reason: ReplaceReason = "wrong" if resource.reason == "wrong" else "changed"
+    if resource.since is not None and resource.since > now:
+        raise InvalidInputError(
+            f"since {resource.since.isoformat()} is still to come: until then the older text holds",
+            remedy="write it then, or leave `since` out",
+        )
+    if resource.since is not None and reason == "wrong":
+        raise InvalidInputError(
+            "what was wrong never held: it has no `since`", remedy='leave it out, or say "changed"'
+        )
+    return Replacing(old, reason=reason, since=resource.since)
 
 
 def times_in_utc(item: Record | Edge) -> dict[str, datetime]:

@@ -17,10 +17,11 @@ from msgspec.structs import replace
 from ... import labels
 from ...errors import InvalidInputError, LabelError, RemloomError, UnknownNameError, VectorError
 from ...model import Edge, Entity, Moment, Record, Resource, Row, SchemaDefinition, label_of_record
+from ...model.supersession import said_text
 from ..batch import Batch, BatchRecord, Vector
 from ..encoding import SCHEMAS, embedded_text, searchable_text
 from .admission import admit_new
-from .item_validation import WRITABLE, EdgeBuilder, inline_edge, times_in_utc
+from .item_validation import WRITABLE, EdgeBuilder, inline_edge, replacing, times_in_utc
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .merge import free_values, keys_of, merge_namesakes, same_handle
 from .premise_entries import checked_slots
@@ -171,12 +172,16 @@ class _BatchBuilder:
             item = replace(
                 item,
                 name=item.name or _name_of(item),
-                content_hash=content_hash(item.content),
+                content_hash=content_hash(said_text(item)),
                 # what has parents was derived
                 generation=item.generation or int(bool(item.parents)),
                 parents=(),
                 premises={},
                 rests_on=checked_slots(item.rests_on) if item.rests_on else (),
+                replaces="",
+                amends="",
+                reason="",
+                since=None,
             )
         if isinstance(item, Moment):
             item = replace(item, premises={})
@@ -239,6 +244,7 @@ class _BatchBuilder:
             merge=isinstance(record, Entity | Row) and not item.id,
             # A resource is given the same id again for the same text, a row for the same handle.
             fresh=not isinstance(record, Resource | Row) and not item.id,
+            replacing=replacing(item, self._now) if isinstance(item, Resource) else None,
         )
 
     def _check_dims(self, dims: int) -> None:

@@ -1,0 +1,255 @@
+"""Superseding by word: what becomes of a text that a new one is said to replace, or to amend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from .. import labels
+from ..errors import ConflictError, InvalidInputError
+from ..model import Entity, Moment, Record, Resource, Row
+from ..model.supersession import (
+    AMENDED,
+    AMENDS,
+    REPLACES,
+    SUPERSEDED,
+    Amended,
+    Superseded,
+    amended_of,
+    superseded_of,
+    without_mark,
+)
+from ..store.batch import Batch, BatchRecord, Replacing
+from ..store.contract import Reads
+from ..store.encoding import searchable_text
+from ..store.forgetting.forget import Remade, RemovedRecords
+from ..store.rules.merge import keys_of
+from .fetching import find_by_id
+
+
+def with_superseded(reads: Reads, batch: Batch) -> Batch:
+    """Add to a batch what becomes of the older texts that its texts replace or amend.
+
+    Raises:
+        NotFoundError: there is no such text.
+        InvalidInputError: it is no text, the new one itself, or written by the batch, too.
+        ConflictError: it was replaced before, two texts of the batch replace it, or it replaces or
+            amends the new one itself.
+    """
+    if not any(item.replacing for item in batch.records):
+        return batch
+    at = batch.at or datetime.now(UTC)
+    written = {item.record.id for item in batch.records}
+    older: dict[str, BatchRecord] = {}
+    newer: list[BatchRecord] = []
+    moments: list[BatchRecord] = []
+    for item in batch.records:
+        if item.replacing is None:
+            newer.append(item)
+            continue
+        old = _older(reads, item, item.replacing)
+        _check(reads, item.record, old, is_written=old.id in written, is_taken=old.id in older)
+        older[old.id] = _marked(old, item.record.id, item.replacing, at)
+        if not item.replacing.amends:
+            mark = superseded_of(older[old.id].record)
+            moments += (_with_mark(moment, mark, at) for moment in _own_moments(reads, old))
+        key = AMENDS if item.replacing.amends else REPLACES
+        newer.append(replace(_with_metadata(item, {key: old.id}), replacing=None))
+    count = len(batch.records)
+    return replace(
+        batch,
+        records=(*newer, *older.values(), *moments),
+        positions=batch.positions or tuple(range(count)),
+    )
+
+
+def still_hidden(item: BatchRecord, stored: Resource) -> BatchRecord:
+    """Return a text that is read again as it is to be written: hidden, or marked, as it was."""
+    record = item.record
+    if not isinstance(record, Resource) or SUPERSEDED in record.metadata:
+        return item
+    kept = {key: stored.metadata[key] for key in (SUPERSEDED, AMENDED) if key in stored.metadata}
+    if kept:
+        item = _with_metadata(item, {**kept, **record.metadata})
+    return _hidden(item) if superseded_of(stored) else item
+
+
+def said_anew(record: Record, superseded: Superseded) -> ConflictError:
+    """Make the error for a text that somebody writes although it was replaced."""
+    return ConflictError(
+        f"{record.name[:60]!r} was replaced by {superseded.by} ({superseded.reason})",
+        remedy="bring it back by unreplace(id), or say it in other words: with its date, say",
+        id=record.id,
+        by=superseded.by,
+    )
+
+
+def brought_back(reads: Reads, id: str) -> Iterator[Resource | Moment]:
+    """Yield a text that was replaced or amended without that mark, and the newer one.
+
+    Raises:
+        NotFoundError: there is no such record.
+        ConflictError: nothing replaced or amended it.
+    """
+    record = find_by_id(reads, id)
+    found = record if isinstance(record, Resource) else None
+    mark = found and (superseded_of(found) or amended_of(found))
+    if found is None or not mark:
+        raise ConflictError(
+            f"nothing was said to replace or amend {record.name[:60]!r}",
+            remedy="give the id of the older text: `history` shows it",
+            id=record.id,
+        )
+    yield without_mark(found, SUPERSEDED if superseded_of(found) else AMENDED)
+    for moment in _own_moments(reads, found):
+        yield without_mark(moment, SUPERSEDED)
+    newer = reads.records.get("resources", mark.by)
+    key = REPLACES if superseded_of(found) else AMENDS
+    if isinstance(newer, Resource) and newer.metadata.get(key) == found.id:
+        yield without_mark(newer, key)
+
+
+def unmark_amended(reads: Reads, removed: RemovedRecords) -> Remade:
+    """What becomes of texts whose amendment goes: the one before amends them, or none. (What was
+    replaced stays so: nobody said that it holds again.)"""
+    records: list[Record] = []
+    for record in removed.values():
+        id = record.metadata.get(AMENDS) if isinstance(record, Resource) else None
+        old = reads.records.get("resources", id) if isinstance(id, str) else None
+        if not isinstance(old, Resource) or old.id in removed:
+            continue
+        if (amended := amended_of(old)) is None:
+            continue
+        ids = (*amended.earlier, amended.by)
+        left = [one for one in ids if one not in removed and reads.records.get(None, one)]
+        if left == list(ids):
+            continue
+        bare = without_mark(old, AMENDED)
+        if left:
+            mark = Amended(by=left[-1], at=amended.at, earlier=tuple(left[:-1]))
+            bare = replace(bare, metadata={**bare.metadata, AMENDED: to_builtins(mark)})
+        records.append(bare)
+    return Remade(records=tuple(records))
+
+
+# -- one of them -----------------------------------------------------------------------------------
+
+
+def _older(reads: Reads, item: BatchRecord, replacing: Replacing) -> Resource:
+    record = find_by_id(reads, replacing.id)
+    if isinstance(record, Resource):
+        return record
+    what = "amended" if replacing.amends else "replaced"
+    remedy = "write it again by its id, or forget it"
+    if isinstance(record, Entity):
+        remedy = "change it with update_entity, and end its edges by `valid_to`"
+    elif isinstance(record, Row):
+        remedy = "write the row again by its handle"
+        if record.uri:
+            remedy = f"change it in {record.uri.partition('/')[0]} and sync: that would restore it"
+    raise InvalidInputError(
+        f"{record.name[:60]!r} is a record of {record.schema}, and only texts are {what}",
+        remedy=remedy,
+        id=record.id,
+        schema=record.schema,
+    )
+
+
+def _check(reads: Reads, new: Record, old: Resource, *, is_written: bool, is_taken: bool) -> None:
+    stored = reads.records.get("resources", new.id)
+    if stored is not None and (superseded := superseded_of(stored)):
+        raise said_anew(stored, superseded)
+    if old.id == new.id:
+        raise InvalidInputError(
+            f"{old.name[:60]!r} would replace itself: it says that already",
+            remedy="say it in other words",
+            id=old.id,
+        )
+    if is_written or is_taken:
+        fault = "is written in this batch, too" if is_written else "is replaced twice in this batch"
+        raise InvalidInputError(f"{old.name[:60]!r} {fault}", remedy="write one first", id=old.id)
+    if (hidden := old.metadata.get(SUPERSEDED)) is not None:
+        by = str(hidden.get("by", "")) if isinstance(hidden, dict) else ""
+        raise ConflictError(
+            f"{old.name[:60]!r} was replaced before, by {by}",
+            remedy="replace that one",
+            id=old.id,
+            by=by,
+        )
+    if old.id in _successors(reads, new.id):
+        raise ConflictError(
+            f"{old.name[:60]!r} replaces or amends {new.id} itself",
+            remedy="write another text, without the id of an older one",
+            id=old.id,
+        )
+
+
+def _successors(reads: Reads, id: str) -> set[str]:
+    """The ids of what replaces and amends a stored record, and of what does so of these."""
+    found: set[str] = set()
+    waiting = [id]
+    while waiting:
+        record = reads.records.get("resources", waiting.pop())
+        if record is None:
+            continue
+        superseded, amended = superseded_of(record), amended_of(record)
+        ids = [superseded.by] if superseded else []
+        ids += [amended.by, *amended.earlier] if amended else []
+        waiting += [one for one in ids if one not in found]
+        found.update(ids)
+    return found
+
+
+def _marked(old: Resource, by: str, replacing: Replacing, at: datetime) -> BatchRecord:
+    """The older text as it will be: marked, and hidden if it is replaced."""
+    mark: Superseded | Amended
+    if replacing.amends:
+        before = amended_of(old)
+        earlier = (*before.earlier, before.by) if before else ()
+        mark = Amended(by=by, at=at, earlier=earlier)
+    else:
+        mark = Superseded(
+            by=by,
+            reason=replacing.reason,
+            since=replacing.since or at,
+            at=at,
+            content=old.content,
+            context=old.context,
+        )
+    record = replace(old, updated_at=at, graph_paths=(), embedding=None)
+    item = BatchRecord(record, (labels.key(old.name),), searchable_text(record))
+    if isinstance(mark, Amended):
+        return _with_metadata(item, {AMENDED: to_builtins(mark)})
+    return _hidden(_with_metadata(item, {SUPERSEDED: to_builtins(mark)}))
+
+
+def _own_moments(reads: Reads, old: Resource) -> Iterator[Moment]:
+    """The moments that reading made of a text alone: what it says is their name."""
+    for moment in reads.records.referring([old.id]) if old.uri else ():
+        if moment.metadata.get("uri") == old.uri and moment.resource_refs == (old.id,):
+            yield moment
+
+
+def _with_mark(moment: Moment, mark: Superseded | None, at: datetime) -> BatchRecord:
+    shown = to_builtins(replace(mark, content="", context="")) if mark else {}
+    metadata = {**moment.metadata, SUPERSEDED: shown}
+    record = replace(moment, updated_at=at, graph_paths=(), metadata=metadata)
+    return BatchRecord(record, keys_of(record), searchable_text(record))
+
+
+def _hidden(item: BatchRecord) -> BatchRecord:
+    """A record without its text, which no search finds then."""
+    record = replace(item.record, content="", context="")
+    return replace(item, record=record, text="", vectors=(), embed=False)
+
+
+def _with_metadata(item: BatchRecord, values: dict[str, Any]) -> BatchRecord:
+    record = item.record
+    if not isinstance(record, Resource):
+        return item
+    metadata = {**record.metadata, **values}
+    return replace(item, record=replace(record, metadata=metadata))
