@@ -360,7 +360,8 @@ def with_value_of(select: Select, column: Column, value: Expression) -> Select:
             return part
         return replace(part, **{name: put(getattr(part, name)) for name in part.__struct_fields__})
 
-    return replace(put(select), outputs=put(select.outputs))
+    whole: Select = put(select)
+    return replace(whole, outputs=put(select.outputs))
 
 
 def names_column(select: Select, column: Column) -> bool:
