@@ -47,6 +47,8 @@ _UNSAID = frozenset(
 ) | {"content_hash", "graph_paths", "parents", "premises", "replaces", "amends", "reason", "since"}
 # … and what stays as it is on the way back
 _KEPT_ALONG = ("id", "graph_paths", "created_at", "updated_at", "expires_at", "parents", "premises")
+_PLAIN = frozenset((str, int, bool, type(None)))
+_NAMING = frozenset(("name", "aliases", "handle"))  # fields that make the keys of a record
 # keys of metadata that say what takes the place of a text, or adds to it, and the other way
 _MARKS = frozenset(("superseded", "amended", "replaces", "amends"))
 # reading makes these of the texts around a chunk
@@ -104,11 +106,11 @@ def free_name(record: Record) -> str:
 
 def facts_of(record: Record) -> dict[str, Any]:
     """Return what is kept of a record, by field, as JSON-ready values."""
-    facts = {
-        name: msgspec.to_builtins(getattr(record, name))
-        for name in record.__struct_fields__
-        if name not in _UNSAID
-    }
+    facts = {}
+    for name in record.__struct_fields__:
+        if name not in _UNSAID:
+            value = getattr(record, name)
+            facts[name] = value if type(value) in _PLAIN else msgspec.to_builtins(value)
     if isinstance(record, Resource) and record.is_chunk:
         for name in _AROUND:
             del facts[name]
@@ -168,7 +170,7 @@ def change_entries(
     was, is_now = facts_of(old), facts_of(new)
     free = free_name(old)
     free_was, free_now = was.pop(free), is_now.pop(free)
-    fields = {name: value for name, value in was.items() if not same_json(value, is_now[name])}
+    fields = {name: value for name, value in was.items() if not _same(value, is_now[name])}
     if old.id != new.id:
         # one that has the place of another was there as long
         fields["created_at"] = msgspec.to_builtins(old.created_at)
@@ -189,7 +191,7 @@ def change_entries(
     refs = (*refs, *(label_ref(labels.key(name)) for name in dict.fromkeys(named)))
     key = f"{new.id}{MARK}{time:0{DIGITS}}"
     entries = [Entry(CHANGE, key, msgspec.json.encode(change), refs=tuple(refs))]
-    lost = set(keys_of(old)) - set(keys_of(new))
+    lost = set(keys_of(old)) - set(keys_of(new)) if fields.keys() & _NAMING else ()
     entries += [Entry(NAME, f"{short(key)}{MARK}{new.id}", b"{}", refs=tuple(refs)) for key in lost]
     if isinstance(old, Entity) and isinstance(new, Entity) and _called(old) != _called(new):
         entries.append(Entry(RENAMED, new.id, b"{}", refs=(new.id,)))
@@ -260,6 +262,10 @@ def short(key: str) -> str:
 def _called(entity: Entity) -> tuple[object, ...]:
     """Return what decides which words of a text name an entity."""
     return entity.name, entity.aliases, entity.type, entity.is_extracted
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) and (type(one) in _PLAIN or same_json(one, other))
 
 
 def _digest(facts: dict[str, Any]) -> int:
