@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
 from test_race import MAY, RACES, Racer, changed, facts, notes, prepare_consolidate
 
@@ -18,6 +19,7 @@ from remloom.dream.refresh import RefreshResult
 from remloom.errors import InvalidInputError, ModelRefusedError, NotFoundError
 from remloom.llm import Budget, Request
 from remloom.model.premises import SUPERSEDED, premises_of
+from remloom.serve.cli.app import program
 from remloom.store.batch import Batch
 from remloom.store.premises import find_stale
 from remloom.store.results import Written
@@ -419,3 +421,20 @@ def test_what_is_made_of_what_is_gone_is_retired_or_confirmed(
     memory.runs.rollback(done.run.id)
     assert stale(memory) > {"Own"}
     assert memory.admin.check() == []
+
+
+def test_the_command_line_makes_again_and_confirms(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write(notes())
+        memory.write([Resource(id="own", name="Own", content="Herons.", parents=("note0",))])
+        memory.write(changed(notes()))
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(program, [*words, "--home", str(tmp_path)])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "yours to mend or confirm" in run("refresh", "--dry-run")
+    assert "note 0 changed" in run("refresh", "own").lower()
+    assert "confirmed 1 record" in run("confirm", "own", "--by", "Ann")
+    assert "nothing is stale" in run("refresh")

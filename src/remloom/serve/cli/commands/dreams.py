@@ -175,7 +175,7 @@ def affinity(
     )
 
 
-def refresh(memory: Memory, *ids: str, **options: Any) -> RefreshResult:
+def refresh(memory: Memory, ids: tuple[str, ...] = (), **options: Any) -> RefreshResult:
     """Make again what rests on something that changed; without an ID, all of it.
 
     What no run made is listed: mend it, or confirm that it still holds.
@@ -183,7 +183,7 @@ def refresh(memory: Memory, *ids: str, **options: Any) -> RefreshResult:
     return memory.dreams.refresh(ids or None, **options)
 
 
-def confirm(memory: Memory, *ids: str, by: str = "") -> Run:
+def confirm(memory: Memory, ids: tuple[str, ...], *, by: str = "") -> Run:
     """Say that records still hold, though something that they rest on changed.
 
     Args:

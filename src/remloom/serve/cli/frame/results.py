@@ -54,6 +54,11 @@ class ResultType(NamedTuple):
     has_own_form: bool = False
 
 
+def _refreshing_failed(result: Any) -> int:
+    failed = any(one.outcome == "failed" for one in result.stale)
+    return int(failed or result.run.status == "stopped")
+
+
 _RUN_FAILS = "Exits with 1 when something was parked, or the budget was used up."
 # by what functions say that they return: the types themselves are slow to import
 _TYPES = {
@@ -86,7 +91,11 @@ _TYPES = {
     "ReadReport": ResultType("runs.draw_report", _reading_code),
     "Reading": ResultType(has_own_form=True),
     "Recall": ResultType("hits.draw_recall", has_own_form=True),
-    "RefreshResult": ResultType("dreams.draw_refreshed", _did_not_end, _RUN_FAILS),
+    "RefreshResult": ResultType(
+        "dreams.draw_refreshed",
+        _refreshing_failed,
+        "Exits with 1 when a call of the model failed, or the budget was used up.",
+    ),
     "Receipt": ResultType("answers.draw_receipt", lambda receipt: bool(receipt.remaining)),
     "RecordView": ResultType("answers.draw_record_view", has_own_form=True),
     "RowsMigrated": ResultType("databases.draw_migrated"),
