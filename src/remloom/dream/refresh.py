@@ -23,7 +23,7 @@ from ..runs.run import Diff, Run
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
-from ..store.premises import find_stale
+from ..store.premises import find_stale, named
 from .affinity import judge_again, outdated_pairs, reason_of
 from .consolidate import SUMMARY, cluster_of, edges_of, restored_duplicates, sum_up_again
 from .context import quote_resource, run_maintenance, years_of
@@ -145,7 +145,8 @@ class _Refresh:
         """What is stale of these, and of what they rest on; None: of all that was derived."""
         records = list(_derived(self._store) if ids is None else self._with_below(ids))
         below = (id for one in records for id in self._below(one))
-        self._stale = find_stale(self._store.records, (*(one.id for one in records), *below))
+        reads = self._store.records
+        self._stale = named(reads, find_stale(reads, (*(one.id for one in records), *below)))
         return [one for one in records if one.id in self._stale]
 
     def _with_below(self, ids: Iterable[str]) -> Iterator[_Shown]:
