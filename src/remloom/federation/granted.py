@@ -231,6 +231,9 @@ class _Vectors:
     def __init__(self, scope: _Scope) -> None:
         self._scope = scope
 
+    def model(self) -> tuple[str, int] | None:
+        return self._scope.store.vectors.model()
+
     def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
         return self._scope.store.vectors.of(self._scope.granted(ids))
 
