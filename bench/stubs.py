@@ -31,7 +31,12 @@ def stub(module: ModuleType) -> str:
         for name, made in vars(module).items()
         if isinstance(made, type) and made.__module__ == module.__name__
     ]
-    return "\n".join([_HEAD, *imports.lines(), "", *map(ast.unparse, classes), ""])
+    text = "\n".join([_HEAD, *imports.lines(), "", *map(ast.unparse, classes), ""])
+    if module.__name__ == "remloom.client.nouns":
+        # a reply is plain JSON
+        text = text.replace("from remloom.model.reports import WrittenIds\n", "")
+        text = text.replace("-> WrittenIds:", "-> list[str]:")
+    return text
 
 
 def path_of(module: ModuleType) -> Path:

@@ -42,7 +42,6 @@ from remloom.model import (
     United,
     Imported as _Imported,
 )
-from remloom.model.reports import WrittenIds
 from remloom.predicates import Predicate, Query
 from remloom.profile.beliefs.belief import Belief
 from remloom.profile.beliefs.exchange import Imported
@@ -1062,7 +1061,7 @@ class ClientMethods(Over):
         *,
         expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
-    ) -> WrittenIds:
+    ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
 
     def create_resource(self, resource: Resource) -> str:
@@ -1336,7 +1335,7 @@ class AsyncClientMethods(Over):
         *,
         expected: Mapping[str, int | None] | None = None,
         wait: bool = False,
-    ) -> WrittenIds:
+    ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
 
     async def create_resource(self, resource: Resource) -> str:
