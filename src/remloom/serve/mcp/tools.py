@@ -21,7 +21,7 @@ from .lenient import take
 from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
 
 META = "dev.remloom/"  # before the names of what we put into `_meta`
-_LONGEST = 120  # characters of the description of an operation, where a tool has more
+_LONGEST = 60  # characters of the description of an operation, where a tool has more
 _log = logging.getLogger(__name__)
 
 
