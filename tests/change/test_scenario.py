@@ -19,8 +19,8 @@ from remloom import Entity, Memory, Message, Moment, Resource
 from remloom.errors import NotFoundError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "schema"))
-from fake_database import FakeDatabase, plan_of, table  # noqa: E402
-from following import Follower  # noqa: E402
+from fake_database import FakeDatabase, plan_of, table
+from following import Follower
 
 NOTE = Resource(id="note", name="note", content="The heron nests at the weir.")
 LATER = replace(NOTE, content="The heron nests at the mill.")
@@ -44,7 +44,8 @@ def seen(memory: Memory, id: str = INSIGHT) -> str:
     rows = memory.sql(f"SELECT stale FROM resources WHERE id = '{id}'").rows
     text = memory.context(f"egrets of kind {id}")
     if not looked_up:
-        assert not served and not rows and f"kind {id}" not in text
+        assert (served, list(rows)) == ([], [])
+        assert f"kind {id}" not in text
         with pytest.raises(NotFoundError):
             memory.get_resource(id)
         return GONE
@@ -138,7 +139,9 @@ def chat(*texts: str) -> Step:
 
 def forget(*targets: str) -> Step:
     def forgotten(memory: Memory, folder: Path) -> Any:
-        receipt = memory.forget(*(str(folder / one) if one.endswith(".md") else one for one in targets))
+        receipt = memory.forget(
+            *(str(folder / one) if one.endswith(".md") else one for one in targets)
+        )
         assert receipt.verified, receipt.remaining
         return receipt
 
@@ -229,7 +232,8 @@ def test_what_rests_on_it(
     receipt = change(memory, folder)
     assert seen(memory) == expected
     if expected not in (FRESH, GONE) and hasattr(receipt, "stale_ids"):
-        assert INSIGHT in receipt.stale_ids and receipt.stale >= 1
+        assert INSIGHT in receipt.stale_ids
+        assert receipt.stale >= 1
     copied = io_of(memory, tmp_path)
     # what has expired is erased before an export
     assert seen(copied) == (GONE if expected == "expired" else expected)

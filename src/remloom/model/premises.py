@@ -29,9 +29,9 @@ class Stale(Struct, frozen=True, kw_only=True):
     """Why a derived record may not hold any more: something that it was made of, or that this was
     made of, says something else than it said then."""
 
-    # replaced: somebody said so (see `by`); gone: read again with other words, or no longer in its
-    # source; below: it is none of its own
-    reason: Literal["changed", "replaced", "expired", "gone", "below"]
+    # replaced, amended: somebody said so (see `by`); gone: read again with other words, or no
+    # longer in its source; below: it is none of its own
+    reason: Literal["changed", "replaced", "amended", "expired", "gone", "below"]
     # ids, from one that it was made of down to the premise; empty: whoever asks may not see them
     path: tuple[str, ...] = ()
     # when the premise was updated last, expired or went; None: whoever asks may not see it
@@ -56,6 +56,7 @@ class Stale(Struct, frozen=True, kw_only=True):
         return {
             "changed": f"{what} changed{since}",
             "replaced": f"{what} was replaced{self.by and f' by {self.by}'}{since}",
+            "amended": f"{what} was amended{self.by and f' by {self.by}'}{since}",
             "expired": f"{what} expired{since}",
             "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}{since}",
             "below": f"{self.name or what}, further below, is no longer what it was{since}",

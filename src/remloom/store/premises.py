@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from .. import labels
 from ..kv import KeyRange, label_ref
 from ..model import Edge, Entity, Hit, Node, Record, Row
 from ..model.premises import Fault, Stale, premises_of
-from ..model.supersession import successor_of
+from ..model.supersession import successor_of, superseded_of
 from .batch import Batch, BatchRecord
 from .components import RecordReads
 from .contract import Reads
@@ -49,28 +49,28 @@ def _with_successors(records: RecordReads, found: dict[str, Stale]) -> dict[str,
     """Add what was said to replace or amend the premises that changed: the newest of a chain."""
     changed = {one.premise for one in found.values() if one.reason in ("changed", "below")}
     by = {id: newest for id in changed if (newest := _newest(records, id))}
-    return {
-        id: replace(
-            stale,
-            reason="replaced" if stale.reason == "changed" else stale.reason,
-            by=by[stale.premise],
-        )
-        if stale.premise in by
-        else stale
-        for id, stale in found.items()
-    }
+    told = dict(found)
+    for id, stale in found.items():
+        if stale.premise in by:
+            newest, reason = by[stale.premise]
+            told[id] = replace(
+                stale, reason=reason if stale.reason == "changed" else stale.reason, by=newest
+            )
+    return told
 
 
-def _newest(records: RecordReads, id: str) -> str:
-    known = {id}
-    newest = ""
-    while (record := records.get(None, newest or id)) is not None:
+def _newest(records: RecordReads, id: str) -> tuple[str, Literal["replaced", "amended"]] | None:
+    """Return the id of the newest text of a chain, and whether it only amends the first."""
+    known = [id]
+    reason: Literal["replaced", "amended"] = "amended"
+    while (record := records.get(None, known[-1])) is not None:
         by = successor_of(record)
         if not by or by in known:
             break
-        known.add(by)
-        newest = by
-    return newest
+        known.append(by)
+        if superseded_of(record) is not None:
+            reason = "replaced"
+    return (known[-1], reason) if len(known) > 1 else None
 
 
 def named(records: RecordReads, stale: Mapping[str, Stale]) -> dict[str, Stale]:

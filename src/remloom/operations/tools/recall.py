@@ -38,7 +38,7 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     explain: bool = False
     stale: Annotated[
         Literal["mark", "omit", "only"],
-        Meta(description="what was made of something that changed"),
+        Meta(description="what may not hold"),
     ] = "mark"
 
 

@@ -57,17 +57,11 @@ class RememberTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = []
     rests_on: Annotated[
         list[Label],
-        Meta(max_length=50, description='what a text depends on: "Team Orion.lead", names, ids'),
+        Meta(max_length=50, description='what it depends on, as "Team Orion.lead"'),
     ] = []
-    replaces: Annotated[
-        str, Meta(max_length=200, description="id of the text that this takes the place of")
-    ] = ""
-    amends: Annotated[
-        str, Meta(max_length=200, description="id of the text that this adds to; both stay")
-    ] = ""
-    reason: Annotated[
-        Literal["", "changed", "wrong"], Meta(description="why it replaces: changed (default)")
-    ] = ""
+    replaces: Annotated[str, Meta(max_length=200, description="id of what this replaces")] = ""
+    amends: Annotated[str, Meta(max_length=200, description="id of what this adds to")] = ""
+    reason: Annotated[Literal["", "changed", "wrong"], Meta(description="default changed")] = ""
     since: Annotated[Time, Meta(description="when it changed; default now")] = ""
 
 
@@ -93,8 +87,8 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) -> Remembered:
     """Remember a text, or the turns of a chat. Returns when it is on disk and found by words.
     The same from the same source is remembered once. Write whole sentences with names and
-    dates; no secrets. What changed or was wrong is not deleted: remember what holds now, and
-    say by `replaces` which text it replaces.
+    dates; no secrets. If something changed or was wrong, remember what holds now, and say by
+    `replaces` what it replaces.
     """
     if bool(values.text.strip()) == bool(values.messages):
         raise InvalidInputError(

@@ -88,9 +88,9 @@ def _spare(schema: Any) -> None:
             for name in _OF_THE_STORE & properties.keys():
                 del properties[name]
         part.pop("discriminator", None)
-        # of a value inside of others, what it is; what may stand in it is seen
-        if "properties" in part and "description" in part:
-            part["description"] = part["description"].partition("\n")[0].partition(". ")[0]
+        # what a value inside of others is, the name of the argument and what stands in it say
+        if "properties" in part:
+            part.pop("description", None)
 
 
 def _schema(hint: Any) -> dict[str, Any]:
