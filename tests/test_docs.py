@@ -175,7 +175,7 @@ def test_every_field_of_a_record_and_every_option_of_recall_is_documented() -> N
 
     api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     # the page says so of all records at once; `edge_type` is another name of `rel_type`
-    every = {"id", "created_at", "updated_at", "edge_type"}
+    every = {"id", "created_at", "updated_at", "revision", "edge_type"}
     for kind in (Resource, Entity, Moment, Edge):
         (row,) = re.findall(rf"\| `{kind.__name__}` \| `([^`]*)`", api)
         assert set(kind.__struct_fields__) - every - set(row.split()) == set(), kind.__name__
