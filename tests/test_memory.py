@@ -658,9 +658,9 @@ def test_what_was_read_is_written_only_if_nobody_else_wrote_it_meanwhile(memory:
     assert memory.get_resource(note.id).content == "two"
     assert not memory.lookup("Other").records
     for wrong in (stored.updated_at, "1", True, 1.5):
-        with pytest.raises(InvalidInputError, match="`revision` that the record had"):
+        with pytest.raises(InvalidInputError, match="expected"):
             memory.write([note], expected={note.id: wrong})  # type: ignore[dict-item]
-    with pytest.raises(InvalidInputError, match="mapping of ids to revisions"):
+    with pytest.raises(InvalidInputError, match="expected"):
         memory.write([note], expected=[note.id])  # type: ignore[arg-type]
 
 
