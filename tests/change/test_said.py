@@ -92,7 +92,7 @@ def test_an_amendment_leaves_the_old_text_found_and_marks_it(memory: Memory) -> 
     write(memory, OSLO, BANK)
     write(memory, Resource(id="till", content="Ann lives there until May.", amends="oslo"))
     assert set(found(memory)) == {"oslo", "bank", "till"}
-    assert stale(memory, "bank") == {"bank": ("replaced", "till")}
+    assert stale(memory, "bank") == {"bank": ("amended", "till")}
     write(memory, Resource(id="june", content="Ann lives there until June.", amends="oslo"))
     mark = amended_of(memory.get_resource("oslo"))
     assert mark is not None
