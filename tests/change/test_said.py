@@ -10,7 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from remloom import Entity, Memory, Moment, Resource, Row
-from remloom.errors import ConflictError, InvalidInputError, NotFoundError, RemloomError
+from remloom.errors import (
+    AmbiguousLabelError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    RemloomError,
+)
 from remloom.model import Field, SchemaDefinition
 from remloom.model.supersession import amended_of, superseded_of
 from remloom.operations.tools.lookup import SHOW
@@ -119,14 +125,14 @@ def test_what_forgetting_leaves(memory: Memory) -> None:
 
 
 def test_the_beginning_of_an_id_will_do_if_no_other_has_it(memory: Memory) -> None:
-    ids = ["0123456789", "0123456700"]
+    ids = [f"01234567-89{end}-4cde-8f01-23456789abcd" for end in ("89", "00")]
     write(memory, *(Resource(id=id, content=f"It is {id}.") for id in ids))
     new = Resource(content="It is not.", replaces="01234567")
-    with pytest.raises(InvalidInputError, match="0123456789"):
+    with pytest.raises(AmbiguousLabelError, match="01234567-8989"):
         memory.write([new])
     with pytest.raises(NotFoundError, match="first 8 characters"):
         memory.write([replace(new, replaces="0123456")])
-    write(memory, replace(new, replaces="012345678"))
+    write(memory, replace(new, replaces="01234567-898"))
     assert superseded_of(memory.get_resource(ids[0]))
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar, get_args
 from .. import labels
 from ..errors import InvalidInputError, NotFoundError, UnknownNameError
 from ..model import Direction, Edge, Entity, Moment, Record, Resource, label_of_record
-from ..predicates import Query, StartsWith
+from ..predicates import Query
 from ..store.contract import Reads, Store
 from ..store.encoding import SCHEMAS
 from ..store.meanings import by_id, no_own_label, own_keys, several_meanings
@@ -45,28 +45,16 @@ def find_by_id(reads: Reads, id: str) -> Record:
 
     Raises:
         NotFoundError: there is none.
-        InvalidInputError: there are several; the error names them.
+        AmbiguousLabelError: there are several; the error names them.
     """
-    record = reads.records.get(None, check_text(id, "an id"))
-    if record is not None:
-        return record
-    found: list[Record] = []
-    if len(id) >= LEAST_PREFIX:
-        query = Query().filter(StartsWith("id", id)).limit(2)
-        for schema in (*SCHEMAS, *reads.schemas()):
-            found += reads.records.query(schema, query)
-    if not found:
+    record = by_id(reads, check_text(id, "an id"))
+    if record is None:
         raise NotFoundError(
             f"no record has the id {id!r}",
             remedy=f"give its id, or the first {LEAST_PREFIX} characters of it or more",
             id=id,
         )
-    if len(found) > 1:
-        ids = [one.id for one in found]
-        raise InvalidInputError(
-            f"several ids begin with {id!r}: {', '.join(ids)}", remedy="give more of it", ids=ids
-        )
-    return found[0]
+    return record
 
 
 def fetch_at(store: Store, kind: type[_R], id: str, as_of: datetime | None) -> _R:

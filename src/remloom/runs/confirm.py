@@ -8,13 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .. import labels
 from ..engine.engine import Engine
-from ..errors import InvalidInputError, NotFoundError
+from ..engine.fetching import find_by_id
+from ..errors import InvalidInputError
 from ..kv import Entry
 from ..model import Moment, Record, Resource
 from ..model.premises import premises_of
 from ..store.contract import Store
+from ..store.premises import newest, owners
 from ..store.rules.premise_entries import (
     PREMISE,
     LostPremise,
@@ -37,6 +38,7 @@ def confirm(engine: Engine, ids: Sequence[str], by: str) -> Run:
     store = engine.store
     if not ids:
         raise InvalidInputError("nothing is to be confirmed", remedy="give the ids of records")
+    ids = [find_by_id(store, id).id for id in ids]
     for id in ids:
         _derived(store, id)
     # any number of them is one run, which is taken back as a whole
@@ -65,9 +67,7 @@ def lost_premises(store: Store, id: str) -> Iterator[EntryKey]:
 
 
 def _derived(store: Store, id: str) -> Resource | Moment:
-    record = store.records.get(None, id)
-    if record is None:
-        raise NotFoundError(f"there is no record {id!r}", id=id)
+    record = find_by_id(store, id)
     if isinstance(record, Resource) and (record.generation or premises_beside(store.kv, id)):
         return record
     if isinstance(record, Moment) and record.resource_refs:
@@ -81,6 +81,9 @@ def _derived(store: Store, id: str) -> Resource | Moment:
 
 def _confirmed(store: Store, record: Resource | Moment, at: datetime, by: str) -> Resource | Moment:
     refs = record.resource_refs if isinstance(record, Moment) else store.records.parents(record.id)
+    if isinstance(record, Resource):
+        # what rests on a text rests on what replaces it from now on
+        refs = list(dict.fromkeys(_in_force(store, id) for id in refs))
     found: list[Record | None] = [store.records.get(None, id) for id in refs]
     there = [one for one in found if one is not None]
     told: dict[str, Any] = {"at": at.isoformat(), **({"by": by} if by else {})}
@@ -93,10 +96,14 @@ def _confirmed(store: Store, record: Resource | Moment, at: datetime, by: str) -
     return replace(record, **changes)
 
 
+def _in_force(store: Store, id: str) -> str:
+    found = newest(store.records, id)
+    return found[0] if found is not None and found[1] == "replaced" else id
+
+
 def _slots(store: Store, id: str, at: datetime) -> Iterator[Entry]:
     for premise in premises_beside(store.kv, id):
         if isinstance(premise, SlotPremise):
-            key = labels.key(premise.entity)
-            owners = store.records.lookup([key])[key]
-            said = slot_digest(owners, premise.attribute)
+            found = owners(store.records, [premise.entity])[premise.entity]
+            said = slot_digest(found, premise.attribute)
             yield premise_entry(id, replace(premise, said=said, at=at))

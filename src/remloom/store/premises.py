@@ -48,18 +48,18 @@ def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
 def _with_successors(records: RecordReads, found: dict[str, Stale]) -> dict[str, Stale]:
     """Add what was said to replace or amend the premises that changed: the newest of a chain."""
     changed = {one.premise for one in found.values() if one.reason in ("changed", "below")}
-    by = {id: newest for id in changed if (newest := _newest(records, id))}
+    by = {id: found_newest for id in changed if (found_newest := newest(records, id))}
     told = dict(found)
     for id, stale in found.items():
         if stale.premise in by:
-            newest, reason = by[stale.premise]
+            successor, reason = by[stale.premise]
             told[id] = replace(
-                stale, reason=reason if stale.reason == "changed" else stale.reason, by=newest
+                stale, reason=reason if stale.reason == "changed" else stale.reason, by=successor
             )
     return told
 
 
-def _newest(records: RecordReads, id: str) -> tuple[str, Literal["replaced", "amended"]] | None:
+def newest(records: RecordReads, id: str) -> tuple[str, Literal["replaced", "amended"]] | None:
     """Return the id of the newest text of a chain, and whether it only amends the first."""
     known = [id]
     reason: Literal["replaced", "amended"] = "amended"

@@ -10,12 +10,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, NotFoundError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...model.records import set_values
 from ...model.supersession import SUPERSEDED, superseded_of, without_mark
 from ...predicates import Contains, Eq, Query
+from ...store.meanings import by_id
 from ...store.rules.premise_entries import checked_slots, is_id
 from ...store.rules.record_ids import digest_of, uri_of
 from ...text.quoting import one_line
@@ -103,9 +104,8 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
             "a chat replaces and amends nothing", remedy="remember what replaces it as a text"
         )
     # what cannot be a label is refused before anything is written
-    for slot in checked_slots(values.rests_on):
-        if is_id(slot):
-            memory.history(slot)
+    slots = [_whole_id(memory, slot) for slot in checked_slots(values.rests_on)]
+    values = replace(values, rests_on=slots)
     about = [label for label in values.about if labels.key(label)]
     read = _read_messages if values.messages else _read_text
     report = read(memory, values, parse_time(values.at, "at"))
@@ -134,6 +134,17 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
         vectors_waiting=report.pending,
         problem=report.embedding_error,
     )
+
+
+def _whole_id(memory: Memory, slot: str) -> str:
+    """The id that a text begins, else the text: a name, or an attribute of what has it."""
+    record = by_id(memory.admin.store, slot)
+    if record is None and is_id(slot):
+        raise NotFoundError(
+            f"rests_on has {slot!r}, which is the id of no record",
+            remedy="remember what it rests on first, or give its name",
+        )
+    return slot if record is None else record.id
 
 
 def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> ReadReport:
