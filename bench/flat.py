@@ -390,6 +390,12 @@ CALLS: dict[str, Call] = {
     ),
     "dreams.consolidate": Call(left_out="it compares everything with everything near it"),
     "dreams.metrics": Call(left_out="it reads everything"),
+    "dreams.refresh": Call(left_out="it passes over all that was derived"),
+    "confirm": Call(left_out="a run of one write"),
+    "unreplace": Call(left_out="one write of a text, as `write`"),
+    "schemas.identify": Call(left_out="the next sync writes the rows of the schema"),
+    "schemas.unite": Call(left_out="two edges, as `create_edge`"),
+    "schemas.separate": Call(left_out="two edges, as `create_edge`"),
     "admin.stats": _one(
         lambda w: w.memory.admin.stats(),
         grows="records are counted by type along an index, 0.1 µs each",

@@ -27,7 +27,8 @@ from remloom.serve.cli.views.tables import draw_list
 NO_COMMAND = {
     "It takes records, messages or a whole taxonomy, which nobody types.": (
         "create_edge", "create_entity", "create_moment", "create_resource", "create_row",
-        "read_chat", "read_text", "reader_keep", "set_taxonomy", "update_entity", "write",
+        "read_chat", "read_text", "reader_keep", "set_taxonomy", "unreplace", "update_entity",
+        "write",
     ),
     "`show`, `query`, `dream runs` or `jobs list` shows it.": (
         "failed_items", "get_edges", "get_entity", "get_job", "get_moment", "get_moments_by_time",

@@ -414,7 +414,11 @@ def test_forgetting_costs_by_how_much_is_forgotten(
 
 # fields that hold no words of a text: ids, kinds, and what is looked at by its id
 WORDLESS = {
-    "resources": {"id", "category", "content_hash", "language", "trust", "kind", "parents"},
+    # what a text replaces or amends is given as it is written, and not stored
+    "resources": {
+        *("id", "category", "content_hash", "language", "trust", "kind", "parents"),
+        *("replaces", "amends", "reason"),
+    },
     # what is known only from reading has no summary; what a user gave it is the user's
     "entities": {"id", "type", "summary"},
     "moments": {"id", "type", "resource_refs", "parent_moment"},

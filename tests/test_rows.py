@@ -180,7 +180,8 @@ def test_an_export_takes_the_definitions_along(memory, tmp_path):
         assert (imported.records, imported.created) == (1, 1)
         assert other.admin.store.schemas() == {"orders": later}
         (row,) = other.lookup("order-7").records
-        assert row.record == memory.lookup("order-7").records[0].record
+        first = memory.lookup("order-7").records[0].record
+        assert row.record == replace(first, revision=row.record.revision)
         assert other.query("SELECT total FROM orders").rows == [(19.99,)]
         # what comes of the same handle is the same row, in whichever tenant it began
         assert other.admin.import_(tmp_path / "all.jsonl").unchanged == 1

@@ -18,6 +18,7 @@ import pytest
 from remloom import Edge, Entity, Resource
 from remloom.errors import StoreBusyError, StoreClosedError
 from remloom.store.batch import Batch
+from remloom.store.changes import CHANGE, NAME
 from remloom.store.contract import Reads
 from remloom.store.copy import copy
 from remloom.store.specs import EdgeSpec, NameSpec, SearchSpec
@@ -64,6 +65,10 @@ def test_a_name_changed_before_leaves_the_snapshot_that_knew_it(
     store.search.names(SECRET, NameSpec(threshold=0.5, limit=1))
     store.admin.optimize()
     put(store, Resource(id="z", name="Zed", content="a note"), Entity(id="other", name="Other"))
+    # what it was is kept for AS OF, until that is taken away
+    kept = tuple((kind, entry.key) for kind in (CHANGE, NAME) for entry in store.kv.list(kind))
+    assert kept
+    store.write(Batch(deleted_entries=kept))
     store.delete(["other"])
     assert SECRET.encode() not in on_disk(tmp_path)
     assert store.records.get(None, id) is not None

@@ -97,7 +97,7 @@ def assert_our_own(text: str, sql: str) -> None:
 _FIELDS = set("""
     name context category uri origin ordinal content_hash starts_at ends_at related_entities language trust kind generation
     metadata created_at updated_at expires_at expires resources entities moments aliases summary present_persons speakers emotion_tags
-    topic_tags classifications resource_refs entity_refs parent_moment chunk read graph_paths parents rel_type
+    topic_tags classifications resource_refs entity_refs parent_moment chunk read graph_paths parents rests_on revision rel_type
 """.split())  # fmt: skip
 
 

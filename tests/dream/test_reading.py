@@ -23,6 +23,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.llm import Request
+from remloom.store.premises import find_stale
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import Cut, ScriptedModel, ScriptedReply
 
@@ -195,7 +196,9 @@ def test_only_what_is_new_in_a_changed_document_is_learned(
         "entities",
         "entity_synthesis",
     }
-    assert not any("Delegates" in record.name for record in of_kind(memory, "entity_insight"))
+    # what was made of the words that are gone stays, marked
+    old = [one.id for one in of_kind(memory, "entity_insight") if "Delegates" in one.name]
+    assert find_stale(memory.admin.store.records, old).keys() == set(old)
 
 
 def test_strict_order_ends_the_same_each_time(tmp_path: Path, essays: Path) -> None:

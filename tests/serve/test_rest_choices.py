@@ -56,7 +56,7 @@ def test_what_others_call_an_argument_is_told_as_ours(client, path, name, meant)
             "write",
             {"records": [{"schema": "entities", "name": "a"}, {"schema": "resources", "kin": "b"}]},
             "field of records[1] 'kin'",
-            ["kind"],
+            ["kind", "since"],
         ),
         (
             "chats",

@@ -214,6 +214,7 @@ def own_texts(record: Record) -> Iterator[str]:
             if name not in ("heading", "superseded")
         }
         yield from (record.name, record.content, record.uri, record.origin, *_texts(metadata))
+        yield from record.rests_on
         if not record.is_chunk:
             yield from (record.context, *record.related_entities)
     elif isinstance(record, Entity):

@@ -50,7 +50,7 @@ function Sync({ name, close, done }) {
 function Pair({ pair }) {
   const [said, setSaid] = useState(pair.united ? "unite" : "");
   const say = useAction(async (way) => {
-    await post(`/v1/rows/${way}`, { first: pair.first, second: pair.second });
+    await post(way === "unite" ? "/v1/rows/unite" : "/v1/rows/separate", { first: pair.first, second: pair.second });
     setSaid(way);
   });
   const way = said === "unite" ? "separate" : "unite";
