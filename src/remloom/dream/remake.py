@@ -15,7 +15,7 @@ from .. import labels
 from ..ingest.remake import move_edges, outdated_edges
 from ..model import SHARES, Edge, EdgeKey, Moment, Record, Resource
 from ..model.supersession import SUPERSEDED, superseded_of
-from ..predicates import In, Query
+from ..predicates import Exists, In, Query
 from ..runs.supersede import unhidden
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
@@ -72,6 +72,9 @@ def _moments_of(reads: Reads, removed: RemovedRecords) -> list[Moment]:
     return [moment for moment in moments if moment.id not in removed and MADE_BY in moment.metadata]
 
 
+_ASKED = 100  # ids that one query names
+
+
 def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
     """What goes had superseded these: they say what nothing else says now, so they are back."""
     insights = [
@@ -81,13 +84,16 @@ def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
         return
     kinds = sorted({*_DERIVED, *(record.kind for record in insights)})
     # narrowed by kind, which has an index
-    by_them = In(f"metadata.{SUPERSEDED}.by", [record.id for record in insights])
+    ids = {record.id for record in insights}
+    path = f"metadata.{SUPERSEDED}.by"
+    by_them = In(path, sorted(ids)) if len(ids) <= _ASKED else Exists(path)
     query = Query().filter(In("kind", kinds)).filter(by_them)
     for record in reads.records.query("resources", query):
         if not isinstance(record, Resource) or record.id in removed:
             continue
+        hidden = record.metadata.get(SUPERSEDED)
         # what somebody said is no longer so stays as they said
-        if isinstance(record.metadata.get(SUPERSEDED), dict) and superseded_of(record) is None:
+        if isinstance(hidden, dict) and hidden.get("by") in ids and superseded_of(record) is None:
             yield unhidden(reads, record)
 
 
