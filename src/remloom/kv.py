@@ -17,7 +17,7 @@ from .errors import InvalidInputError
 
 _LABEL = "label:"
 _REMADE = "remade:"
-_LOST, _SOURCE = "lost:", "source:"
+_LOST, _SOURCE, _RESTS = "lost:", "source:", "rests:"
 
 
 class Entry(Struct, frozen=True):
@@ -77,6 +77,12 @@ def source_ref(uri: str) -> str:
     return f"{_SOURCE}{sha256(uri.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
+def rests_ref(name: str) -> str:
+    """The ref of an entry which says that something rests on this id or label: it stays when that
+    goes."""
+    return f"{_RESTS}{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
 def quoting_refs(names: Iterable[str]) -> tuple[str, ...]:
     """The refs of an entry that quotes what these ids and refs stand for: it goes when that goes,
     and when it is made again without something that is forgotten."""
@@ -86,7 +92,7 @@ def quoting_refs(names: Iterable[str]) -> tuple[str, ...]:
 
 def is_other_ref(name: str) -> bool:
     """Whether a ref is that of a label, or of a record as it was, and not the id of a record."""
-    return name.startswith((_LABEL, _REMADE, _LOST, _SOURCE))
+    return name.startswith((_LABEL, _REMADE, _LOST, _SOURCE, _RESTS))
 
 
 ALL_KEYS = KeyRange()

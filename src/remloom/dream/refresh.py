@@ -24,14 +24,16 @@ from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
 from ..store.premises import find_stale, named
+from ..store.rules.provenance import may_rest_on_others
 from .affinity import judge_again, outdated_pairs, reason_of
 from .consolidate import SUMMARY, cluster_of, edges_of, restored_duplicates, sum_up_again
 from .context import quote_resource, run_maintenance, years_of
 from .learn.lessons import LearnPassage
+from .learn.outcomes import insight_name
 from .learn.steps import by_known_names, entities_call, usable_learnings
 from .moments.links import MADE_BY, RULES, retired
 from .moments.llm import describe_again
-from .rem_cycle import dream_again
+from .rem_cycle import dream_again, dream_name
 from .remake import describe_left
 from .sampling import REM_DREAM
 from .synthesis import Idea, Insight, in_place_of, parse_insight, synthesis_call
@@ -293,7 +295,8 @@ class _Refresh:
         if not own or not others:
             return None
         idea = Idea(LearnPassage(own).text, own, others)
-        return _made(record, parse_insight(idea, self._ask(synthesis_call(idea))))
+        insight = parse_insight(idea, self._ask(synthesis_call(idea)))
+        return _made(record, insight, insight_name("", LearnPassage(own).name))
 
     def _entity_insight(self, record: Resource) -> Resource | None:
         own, others = self._passage(record)
@@ -314,7 +317,8 @@ class _Refresh:
             "entity_neighbors": [quote_resource(one) for one in others],
         }
         call = synthesis_call(idea, task="entity_synthesis", slots=slots)
-        return _made(record, parse_insight(idea, self._ask(call) if others else idea.text))
+        insight = parse_insight(idea, self._ask(call) if others else idea.text)
+        return _made(record, insight, insight_name(entity, passage.name))
 
     def _dream(self, record: Resource) -> Resource | None:
         node_ids = [str(id) for id in record.metadata.get("nodes", ())]
@@ -324,7 +328,7 @@ class _Refresh:
         if len(nodes) < 2:
             return None
         question, insight = dream_again(self._ask, record, nodes, tuple(others))
-        made = _made(record, insight)
+        made = _made(record, insight, dream_name(question, record.id))
         if made is None:
             return None
         told = {"question": question, "nodes": [one.id for one in nodes], "years": years_of(nodes)}
@@ -436,11 +440,13 @@ def _maker(record: Resource) -> Callable[[_Refresh, Resource], Resource | None] 
     return _MAKERS.get(record.kind) if record.metadata.get("run") else None
 
 
-def _made(record: Resource, insight: Insight | None) -> Resource | None:
+def _made(record: Resource, insight: Insight | None, name: str) -> Resource | None:
     if insight is None:
         return None
     return replace(
         record,
+        # the old one may quote what a premise said
+        name=name,
         content=insight.text,
         generation=insight.generation,
         parents=insight.parents,
@@ -461,7 +467,7 @@ def _is_shown(record: Record) -> TypeGuard[_Shown]:
         return SUPERSEDED not in record.metadata
     if not isinstance(record, Resource) or record.kind == "evidence":
         return False
-    return record.generation > 0 and SUPERSEDED not in record.metadata
+    return may_rest_on_others(record) and SUPERSEDED not in record.metadata
 
 
 def _lowest(records: Iterable[_Shown]) -> list[_Shown]:

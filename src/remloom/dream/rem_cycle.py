@@ -70,7 +70,7 @@ class _Dream(Struct):
 
     @property
     def name(self) -> str:
-        return self.question[:200] or f"Dream {self.plan.id[:8]}"
+        return dream_name(self.question, self.plan.id)
 
     @property
     def seen(self) -> tuple[Resource, ...]:
@@ -230,6 +230,11 @@ def _implant(context: DreamContext, dreams: Sequence[_Dream]) -> None:
     for dream, reply in _ask_for_each(context, dreams, _implant_call):
         assert dream.idea is not None  # noqa: S101 - set above
         dream.insight = parse_insight(dream.idea, reply)
+
+
+def dream_name(question: str, id: str) -> str:
+    """What a dream is called: its question, else by its id."""
+    return question[:200] or f"Dream {id[:8]}"
 
 
 def dream_again(

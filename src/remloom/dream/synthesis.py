@@ -112,7 +112,7 @@ def in_place_of(
     shown = [one for one in all_former if SUPERSEDED not in one.metadata]
     for one in shown:
         if says(one) == says(record):
-            record = replace(record, id=one.id, name=one.name)
+            record = replace(record, id=one.id)
             break
     else:
         if all_former:

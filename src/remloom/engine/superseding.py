@@ -82,7 +82,8 @@ def said_anew(record: Record, superseded: Superseded) -> ConflictError:
     """Make the error for a text that somebody writes although it was replaced."""
     return ConflictError(
         f"{record.name[:60]!r} was replaced by {superseded.by} ({superseded.reason})",
-        remedy="bring it back by unreplace(id), or say it in other words: with its date, say",
+        remedy="bring it back by unreplace(id), or write what holds now under another id, in other "
+        "words: with its date, say",
         id=record.id,
         by=superseded.by,
     )
@@ -174,9 +175,11 @@ def _check(reads: Reads, new: Record, old: Resource, *, is_written: bool, is_tak
         raise InvalidInputError(f"{old.name[:60]!r} {fault}", remedy="write one first", id=old.id)
     if (hidden := old.metadata.get(SUPERSEDED)) is not None:
         by = str(hidden.get("by", "")) if isinstance(hidden, dict) else ""
+        is_there = reads.records.get(None, by) is not None
         raise ConflictError(
-            f"{old.name[:60]!r} was replaced before, by {by}",
-            remedy="replace that one",
+            f"{old.name[:60]!r} was replaced before, by {by}"
+            f"{'' if is_there else ', which is gone'}",
+            remedy="replace that one" if is_there else "take that back first: unreplace",
             id=old.id,
             by=by,
         )

@@ -12,7 +12,7 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..model.reports import WrittenIds
-from ..model.supersession import SUPERSEDED, said_text, superseded_of
+from ..model.supersession import said_text, superseded_of
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
 from ..store.encoding import content_key
@@ -324,12 +324,12 @@ class Writing:
             if not isinstance(stored, Resource):
                 continue
             before[stored.id] = stored
+            superseded = superseded_of(stored)
+            if superseded and hidden == "refused" and item.record.content:
+                raise said_anew(stored, superseded)
             if _content_key(stored) != _content_key(item.record):
                 changed.append(stored.id)
             elif hidden != "shown":
-                superseded = superseded_of(stored)
-                if superseded and hidden == "refused" and SUPERSEDED not in item.record.metadata:
-                    raise said_anew(stored, superseded)
                 records[position] = still_hidden(item, stored)
         if records != list(batch.records):
             batch = msgspec.structs.replace(batch, records=tuple(records))

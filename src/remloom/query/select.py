@@ -70,7 +70,11 @@ def with_stale(store: Store, select: Select) -> tuple[Select, int | None]:
     """
     if not names_column(select, STALE):
         return select, None
-    derived = "generation > 0" if select.schema == "resources" else "resource_refs IS NOT NULL"
+    derived = (
+        "generation > 0 OR rests_on IS NOT NULL"
+        if select.schema == "resources"
+        else "resource_refs IS NOT NULL"
+    )
     every = compile_select(f"SELECT id FROM {select.schema} WHERE {derived}", {})
     found = store.sql.select(every, limit=_MOST_DERIVED, timeout=SQL_TIMEOUT)
     stale = sorted(find_stale(store.records, [id for (id,) in found.rows]))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..model import RecallHit, Record
 from ..model.premises import Stale
 from ..store.components import RecordReads
-from ..store.premises import FindStale, find_among
+from ..store.premises import FindStale, find_among, record_of
 
 StaleWay: TypeAlias = Literal["mark", "omit", "only"]
 
@@ -44,7 +44,7 @@ class StaleRecords:
         if not stale:
             return list(hits)
         premises = {one.by or one.premise for one in stale.values() if one.premise}
-        changed = {id: records.get(None, id) for id in premises}
+        changed = {id: record_of(records, id) for id in premises}
         return [
             replace(hit, stale=one, changed=changed.get(one.by or one.premise))
             if (one := stale.get(hit.id)) is not None

@@ -405,12 +405,18 @@ class Schemas:
         Raises:
             NotFoundError: there is no such row.
             InvalidInputError: they are one row, or of two types.
-            ConflictError: two rows would be one that a person separated.
+            ConflictError: two rows would be one that a person separated, or these are separated
+                by another at that moment.
         """
         from .sync.uniting import find_row, unite_rows
 
         self._store.update(lambda reads: unite_rows(reads, first, second, self._engine.tenant))
         things = find_united(self._store, [find_row(self._store, first)], edges=0)
+        if not things:
+            raise ConflictError(
+                f"{first} and {second} were separated meanwhile",
+                remedy="unite them again, if they are one after all",
+            )
         return told(self._store, things[0])
 
     def separate(self, first: str, second: str) -> None:

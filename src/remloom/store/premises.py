@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
 from .. import labels
-from ..kv import KeyRange, label_ref
-from ..model import Edge, Entity, Hit, Node, Record, Row
+from ..errors import LabelError
+from ..kv import KeyRange, rests_ref
+from ..model import Edge, Hit, Node, Record
 from ..model.premises import Fault, Stale, premises_of
 from ..model.supersession import successor_of, superseded_of
-from .batch import Batch, BatchRecord
+from .batch import Batch
 from .components import RecordReads
 from .contract import Reads
 from .encoding import micros
 from .results import Premise, Written
-from .rules.premise_entries import PREMISE, LostPremise, SlotPremise, child_of, is_id, slot_digest
+from .rules.premise_entries import (
+    PREMISE,
+    LostPremise,
+    SlotPremise,
+    child_of,
+    is_id,
+    slot_digest,
+    split_slot,
+)
 from .rules.provenance import may_rest_on_others
 
 STALE_SHOWN = 100  # ids of what a write made stale that it returns
@@ -133,7 +141,8 @@ def telling(open_reads: Callable[[], Reads], batch: Batch, write: Callable[[], W
         return write()
     before = find_stale(reads.records, resting)
     written = write()
-    after = find_stale(reads.records, resting)
+    # what the reads from before keep of labels is of before
+    after = find_stale(open_reads().records, resting)
     made = tuple(id for id in after if id not in before)
     return replace(written, stale=len(made), stale_ids=made[:STALE_SHOWN])
 
@@ -147,9 +156,10 @@ def _resting_on(reads: Reads, batch: Batch) -> list[str]:
     if ids or keys or batch.withdrawn:
         found = dict.fromkeys(reads.records.resting([*ids, *batch.withdrawn], keys))
     ends = {edge.src for edge in batch.edges} | {src for src, *_ in batch.deleted_edges}
-    slots = ends | {key for item in batch.records for key in item.keys if _has_slots(item)}
-    if slots and reads.kv.list(PREMISE, KeyRange(limit=1)):
-        about = reads.kv.about(PREMISE, map(label_ref, sorted(slots)))
+    slots = ends | {key for item in batch.records for key in item.keys}
+    if (ids or slots or batch.withdrawn) and reads.kv.list(PREMISE, KeyRange(limit=1)):
+        named_slots = sorted({*slots, *ids, *batch.withdrawn})
+        about = reads.kv.about(PREMISE, map(rests_ref, named_slots))
         found |= dict.fromkeys(map(child_of, about))
     above = list(found)
     while above:
@@ -160,10 +170,6 @@ def _resting_on(reads: Reads, batch: Batch) -> list[str]:
 
 def _may_be_stored(batch: Batch) -> bool:
     return any(item.merge or not item.fresh for item in batch.records)
-
-
-def _has_slots(item: BatchRecord) -> bool:
-    return isinstance(item.record, Entity | Row)
 
 
 def _premises_below(records: RecordReads, ids: Sequence[str]) -> dict[str, list[Premise]]:
@@ -190,6 +196,8 @@ def _with_slots(records: RecordReads, found: list[Premise]) -> list[Premise]:
         if not isinstance(slot, SlotPremise):
             return premise
         some = by_entity[slot.entity]
+        if not some and slot.said != slot_digest((), slot.attribute):
+            return replace(premise, says=None)
         updated = [at for owner in some if (at := micros(owner.updated_at)) is not None]
         at = max(updated, default=micros(slot.at))
         return replace(premise, says=slot_digest(some, slot.attribute), updated=at)
@@ -217,20 +225,33 @@ def owners(records: RecordReads, entities: Iterable[str]) -> dict[str, list[Reco
     return found
 
 
+def record_of(records: RecordReads, premise: str) -> Record | None:
+    """Return the record that a premise is: by its id, or as what has a slot."""
+    stored = records.get(None, premise)
+    if stored is not None or is_id(premise):
+        return stored
+    entity, _ = split_slot(premise)
+    try:
+        found = owners(records, (premise, entity))
+    except LabelError:
+        return None
+    return next(iter(found[premise] or found[entity]), None)
+
+
 def _nearest(id: str, below: Mapping[str, Sequence[Premise]]) -> Stale | None:
     above: dict[str, str] = {id: ""}  # what rests on it, first found: nearest
     queue = deque([id])
     while queue:
         for premise in below[queue.popleft()]:
-            if premise.fault is not None and premise.at is not None:
-                return _stale(premise, premise.fault, premise.at, above)
+            if premise.fault is not None:
+                return _stale(premise, premise.fault, above)
             if premise.other is None and premise.id not in above:
                 above[premise.id] = premise.child
                 queue.append(premise.id)
     return None
 
 
-def _stale(premise: Premise, fault: Fault, at: datetime, above: Mapping[str, str]) -> Stale:
+def _stale(premise: Premise, fault: Fault, above: Mapping[str, str]) -> Stale:
     path = [premise.id]
     child = premise.child
     while above[child]:
@@ -240,7 +261,7 @@ def _stale(premise: Premise, fault: Fault, at: datetime, above: Mapping[str, str
     return Stale(
         reason=fault if len(path) == 1 else "below",
         path=tuple(path),
-        at=at,
+        at=premise.at,
         name=lost.name if lost else "",
         uri=lost.uri if lost else "",
     )

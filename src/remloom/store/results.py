@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..model import Record, Resource
 from ..model.premises import Fault
 from .encoding import micros, moment_of, now
-from .rules.premise_entries import LostPremise, OtherPremise
+from .rules.premise_entries import LostPremise, OtherPremise, SlotPremise
 from .specs import MOST_SUMMARIES, SearchSpec
 
 
@@ -85,7 +85,7 @@ class Premise(Struct, frozen=True, gc=False):
     child: str  # id of the record
     id: str
     quoted: int | None  # digest of what it said when the record was made of it; None: not known
-    says: int | None  # digest of what it says now
+    says: int | None  # digest of what it says now; None: not known, or no one has that slot
     updated: int
     expires: int | None
     other: OtherPremise | None = None  # what it is, where it is no stored record
@@ -93,7 +93,8 @@ class Premise(Struct, frozen=True, gc=False):
     @property
     def fault(self) -> Fault | None:
         """Why the record may not hold any more; None: nothing is known against it."""
-        if isinstance(self.other, LostPremise):
+        is_slot = isinstance(self.other, SlotPremise)
+        if isinstance(self.other, LostPremise) or (is_slot and self.says is None):
             return "gone"
         if self.quoted is not None and self.quoted != self.says:
             return "changed"
@@ -101,7 +102,8 @@ class Premise(Struct, frozen=True, gc=False):
 
     @property
     def at(self) -> datetime | None:
-        """When it said something else, expired or went; None where it has no fault."""
+        """When it said something else, expired or went; None where it has no fault, or that is
+        not known."""
         times = {"changed": self.updated, "expired": self.expires}
         if isinstance(self.other, LostPremise):
             times["gone"] = micros(self.other.at)

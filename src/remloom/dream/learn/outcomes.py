@@ -211,6 +211,11 @@ def former_insights(store: Store, record: Resource, passages: Iterable[str]) -> 
     ]
 
 
+def insight_name(entity: str, passage: str) -> str:
+    """What an insight of a passage is called; of an entity, if there is one."""
+    return f"{entity}, from {passage}" if entity else f"Synthesis of {passage}"
+
+
 def _record(
     context: DreamContext,
     passage: LearnPassage,
@@ -222,13 +227,11 @@ def _record(
     if entity:
         metadata["entity"] = entity
         id = entity_insight_id(context, entity, outcome.passages)
-        name = f"{entity}, from {passage.name}"
     else:
         id = synthesis_id(context, passage)
-        name = f"Synthesis of {passage.name}"
     return Resource(
         id=id,
-        name=name,
+        name=insight_name(entity, passage.name),
         content=insight.text,
         category="insight",
         kind="entity_insight" if entity else "synthesis",

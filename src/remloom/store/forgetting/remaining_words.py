@@ -17,12 +17,15 @@ from unicodedata import normalize
 
 import msgspec
 
+from ...kv import rests_ref
+from ...labels import key as label_key
 from ...model import Edge, Entity, Moment, Record, Resource, Row, edge_types
 from ...model.reports import MOST_MENTIONS
 from ...text.analysis import STOP_WORDS
 from ..as_of import former
 from ..contract import Reads, Store
 from ..rules.merge import keys_of
+from ..rules.premise_entries import PREMISE, child_of
 from ..specs import ChunkRange, EdgeSpec, SearchSpec
 
 _NAMES = 48  # looked for, of all that is forgotten at once
@@ -328,13 +331,22 @@ def find_mentions(
         return ()
     known = will_be or {}
     found: dict[str, bool] = {}  # whether it is not a text
-    for record in chain(_matching(store, searched), _at(store, labels)):
+    found_by = (_matching(store, searched), _at(store, labels), _resting_on(store, searched))
+    for record in chain(*found_by):
         later = known.get(record.id, record)
         if later is not None and record.id not in found and _mentions(later, searched):
             found[record.id] = not isinstance(record, Resource)
             if len(found) == MOST_MENTIONS:
                 break
     return tuple(sorted(found, key=found.__getitem__))
+
+
+def _resting_on(store: Store, names: Iterable[str]) -> Iterator[Record]:
+    """Yield what states that it rests on one of these names."""
+    refs = [rests_ref(label_key(name)) for name in names]
+    children = map(child_of, store.kv.about(PREMISE, refs))
+    records = (store.records.get(None, id) for id in dict.fromkeys(children))
+    yield from (record for record in records if record is not None)
 
 
 def names_in(texts: Iterable[str], names: Iterable[str]) -> set[str]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ...errors import InvalidInputError, LabelError
-from ...kv import Entry, EntryReads, KeyRange, label_ref, lost_ref, source_ref
+from ...kv import Entry, EntryReads, KeyRange, lost_ref, rests_ref, source_ref
 from ...labels import key as label_key
 from ...model import Record, Row
 from ...model.premises import digest_of, says
@@ -63,7 +63,7 @@ def premise_entry(child: str, premise: OtherPremise) -> Entry:
     """Make the entry which says that a record rests on this; it goes when that record goes."""
     if isinstance(premise, SlotPremise):
         key = label_key(premise.entity)
-        refs = (child, key if is_id(premise.entity) else label_ref(key))
+        refs = (child, rests_ref(key))
         part = _SLOT + _short(f"{key}\n{premise.attribute}")
         return Entry(PREMISE, child + _MARK + part, _encode(premise), refs)
     sources = (source_ref(premise.uri),) if premise.uri else ()
