@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...model import EXTRACTED, Edge, Hit, Record, record_dict
+from ...model import EXTRACTED, Edge, Hit, Record, Resource, record_dict
 from ...model.records import cited, short_id
-from ...model.supersession import amended_of, superseded_of
+from ...model.supersession import AMENDS, REPLACES, amended_of, superseded_of
 from ...text.quoting import one_line, quoted, quoted_lines
 
 # said before whatever was remembered
@@ -64,6 +64,8 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name in ("aliases", "present_persons", "topic_tags"):
             if fields.get(name):
                 facts[name] = [_name_of(item) for item in fields[name]]
+        if retracted := fields.get("retracted_at"):
+            facts["retracted_at"] = retracted
         return cls(
             id=fields["id"],
             name=fields["name"],
@@ -95,7 +97,9 @@ def _marks(record: Record) -> dict[str, Any]:
         since = {"until": mark.since.isoformat()} if mark.reason == "changed" else {}
         return {"was": mark.content, "replaced_by": mark.by, "because": mark.reason, **since}
     amended = amended_of(record)
-    return {"amended_by": amended.by} if amended is not None else {}
+    metadata = record.metadata if isinstance(record, Resource) else {}
+    older = {name: metadata[name] for name in (REPLACES, AMENDS) if name in metadata}
+    return older | ({"amended_by": amended.by} if amended is not None else {})
 
 
 def _text_of(fields: Mapping[str, Any]) -> str:
