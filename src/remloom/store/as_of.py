@@ -8,34 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
 from ..errors import NotFoundError
 from ..kv import KeyRange
-from ..model import Entity, Moment, Record, Resource, is_written_after
+from ..model import Entity, Record, Resource, is_written_after
+from ..model.supersession import REPLACES, SUPERSEDED, superseded_of, without_mark
 from .changes import DIGITS, KEPT, MARK, NAME, Change, decode, facts_of, free_name, prefix_of, short
 from .contract import Store
 from .rules.merge import keys_of
 
 _PAGE = 50  # changes read at a time
-# keys of metadata: of a text whose place another one takes, and of that one
-_SUPERSEDED, _REPLACES = "superseded", "replaces"
-
-
-class _Superseded(Struct, frozen=True):
-    """What somebody said of a text that another one takes the place of."""
-
-    by: str
-    reason: Literal["changed", "wrong"]  # it held until `since`, or it never did
-    since: datetime
-    at: datetime  # when that was said
-    content: str = ""  # of the older one
-    context: str = ""
 
 
 def changes(store: Store, id: str) -> Iterator[Change]:
@@ -71,11 +57,10 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
     if first and (isinstance(past, Entity) or begun != past.created_at):
         # who says of when a thing is says what it was
         since = begun
-    mark = _superseded(past)
+    mark = superseded_of(past)
     if isinstance(past, Resource) and mark and mark.reason == "changed" and at < mark.since:
         # said before it came
-        others = {key: value for key, value in past.metadata.items() if key != _SUPERSEDED}
-        past = replace(past, content=mark.content, context=mark.context, metadata=others)
+        past = without_mark(past, SUPERSEDED)
     if past is record and since == record.updated_at:
         return record
     return replace(past, updated_at=since)
@@ -83,33 +68,24 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
 
 def _begun(store: Store, record: Record) -> datetime | None:
     """Since when a record is there: what takes the place of another since then, as was said."""
-    older = record.metadata.get(_REPLACES) if isinstance(record, Resource) else None
+    older = record.metadata.get(REPLACES) if isinstance(record, Resource) else None
     replaced = store.records.get("resources", older) if isinstance(older, str) else None
-    mark = None if replaced is None else _superseded(replaced)
+    mark = None if replaced is None else superseded_of(replaced)
     if mark is None or mark.by != record.id or mark.reason != "changed":
         return record.created_at
     return min(mark.since, record.created_at or mark.since)
 
 
-def _superseded(record: Record) -> _Superseded | None:
-    if not isinstance(record, Resource | Moment):
-        return None
-    try:
-        return msgspec.convert(record.metadata.get(_SUPERSEDED), _Superseded)
-    except msgspec.ValidationError:
-        return None  # there is none, or it is a run's
-
-
 def is_replaced(record: Record, at: datetime) -> bool:
     """Whether another one had taken the place of a record at a time, as is known of it now."""
-    mark = _superseded(record)
+    mark = superseded_of(record)
     return mark is not None and at >= (mark.since if mark.reason == "changed" else mark.at)
 
 
 def retracted_at(store: Store, id: str, at: datetime) -> datetime | None:
     """When it was said, later than a time, that a record was wrong; None: it was not."""
     record = store.records.get(None, id)
-    mark = None if record is None else _superseded(record)
+    mark = None if record is None else superseded_of(record)
     return mark.at if mark is not None and mark.reason == "wrong" and mark.at > at else None
 
 

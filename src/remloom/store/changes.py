@@ -22,6 +22,7 @@ from .. import labels
 from ..kv import Entry, KeyRange, label_ref, remade_ref
 from ..model import Entity, Moment, Record, Resource, Row
 from ..model.premises import canonical
+from ..model.supersession import MARKS
 from .batch import Batch
 from .contract import Reads
 from .encoding import micros, moment_of, now
@@ -49,8 +50,7 @@ _UNSAID = frozenset(
 _KEPT_ALONG = ("id", "graph_paths", "created_at", "updated_at", "expires_at", "parents", "premises")
 _PLAIN = frozenset((str, int, bool, type(None)))
 _NAMING = frozenset(("name", "aliases", "handle"))  # fields that make the keys of a record
-# keys of metadata that say what takes the place of a text, or adds to it, and the other way
-_MARKS = frozenset(("superseded", "amended", "replaces", "amends"))
+_MARKS = frozenset(MARKS)
 # reading makes these of the texts around a chunk
 _AROUND = ("context", "related_entities")
 _HEADING = "heading"
