@@ -86,6 +86,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     keep_versions: bool = False
     # what is not read inside a folder, parted by commas: folders and files that agents write
     read_exclude: str = "Arcturus, Agent reports, Reports by agents"
+    # tenants of what agents work on, by folder or address of a remote repository; TOML only
+    hooks_projects: dict[str, str] = {}
     threads: int = 2  # of models that run in this process
     # seconds of CPU to convert one PDF, DOCX or HTML; 10 more for each megabyte of it
     read_timeout: float = 30.0

@@ -7,10 +7,15 @@ there is no resident. It prints what the resident says, or `{}`, and its exit co
 happens. It is installed as a copy: nothing of the package may be imported here.
 """
 
+from __future__ import annotations
+
 import os
 import select
 import sys
 import time
+
+if False:  # for types only
+    import _socket
 
 _BEGUN = time.monotonic()
 _BUDGET = 0.11  # seconds; Python takes up to 40 ms more to start and to end
@@ -25,27 +30,28 @@ _KEPT = (
 )  # fmt: skip
 
 
-def main(folder, socket, python, client, event):
+def main(folder: str, socket: str, python: str, client: str, event: str) -> None:
     """Ask, print, and see to it that there is a resident for the next call."""
     payload = _payload()
-    reply = _ask(socket, client, event, payload)
-    os.write(1, _last_brief(folder, client, event) if reply is None else reply)
-    if reply is None:
+    connection = _connect(socket)
+    reply = None if connection is None else _ask(connection, client, event, payload)
+    os.write(1, reply or _last_brief(folder, client, event))
+    if connection is None:
         _leave(folder, client, event, payload)
         _start(folder, python)
 
 
-def brief_path(folder, client, event, cwd):
+def brief_path(folder: str, client: str, event: str, cwd: str) -> str:
     """Where the resident leaves what a session in a folder begins with, for when it is not up."""
     number = int.from_bytes(os.fsencode(cwd), "big") % (2**89 - 1)
     return os.path.join(folder, "briefs", f"{client}-{event}-{number:x}")
 
 
-def _left():
+def _left() -> float:
     return max(_BEGUN + _BUDGET - time.monotonic(), 0.001)
 
 
-def _payload():
+def _payload() -> bytes:
     parts = []
     size = 0
     while size < _LARGEST and select.select([0], [], [], _left())[0]:
@@ -57,21 +63,30 @@ def _payload():
     return b"".join(parts)
 
 
-def _ask(path, client, event, payload):
-    """What the resident replies; None if there is none that replies in time."""
+def _connect(path: str) -> _socket.socket | None:
+    """A connection to the resident; None if there is none, or another user's."""
     import _socket
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        if os.stat(path).st_uid != os.getuid():
-            return None
-        connection.settimeout(_left())
-        connection.connect(path)
-        data = b"%s %s %d\n%s" % (client.encode(), event.encode(), len(payload), payload)
+        if os.stat(path).st_uid == os.getuid():
+            connection.settimeout(_left())
+            connection.connect(path)
+            return connection
+    except OSError:
+        pass
+    connection.close()
+    return None
+
+
+def _ask(connection: _socket.socket, client: str, event: str, payload: bytes) -> bytes | None:
+    """What the resident replies; None if it does not in time."""
+    data = b"%s %s %d\n%s" % (client.encode(), event.encode(), len(payload), payload)
+    reply = b""
+    try:
         while data:
             connection.settimeout(_left())
             data = data[connection.send(data[:_BLOCK]) :]
-        reply = b""
         while len(reply) <= _LARGEST:
             connection.settimeout(_left())
             part = connection.recv(_BLOCK)
@@ -81,12 +96,10 @@ def _ask(path, client, event, payload):
             reply += part
     except OSError:
         pass
-    finally:
-        connection.close()
     return None
 
 
-def _last_brief(folder, client, event):
+def _last_brief(folder: str, client: str, event: str) -> bytes:
     cwd = os.getcwd()
     try:
         with open(brief_path(folder, client, event, cwd), "rb") as file:
@@ -96,7 +109,7 @@ def _last_brief(folder, client, event):
     return reply if head == os.fsencode(cwd) and reply else _NOTHING
 
 
-def _leave(folder, client, event, payload):
+def _leave(folder: str, client: str, event: str, payload: bytes) -> None:
     """Leave word of a session for the resident: where it is."""
     import json
 
@@ -117,7 +130,7 @@ def _leave(folder, client, event, payload):
         pass
 
 
-def _start(folder, python):
+def _start(folder: str, python: str) -> None:
     """Start the resident, as a process of its own that outlives the agent.
 
     `started` is touched first, so that a hundred calls at once start one, and one that cannot
@@ -147,7 +160,6 @@ def _start(folder, python):
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:6])
-    except BaseException:
-        # not even an interrupt, or a closed pipe, is the agent's business
-        pass
-    os._exit(0)
+    finally:
+        # whatever happened, without a word: an exit code of 2 would stop the agent
+        os._exit(0)

@@ -1,4 +1,4 @@
-"""The programs whose hooks are understood: how each says what happens, and takes what it is told."""
+"""The programs whose hooks are understood: what each says, and how each takes what it is told."""
 
 from __future__ import annotations
 
