@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +19,8 @@ from remloom.store.premises import find_stale
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel, ScriptedReply
 
-ROUNDS = 10, 112  # of each kind: 90 in all, and 1,008 in the long form
+# races of each kind: in SQLite 90 in all, and 1,008 in the long form; as many there in PostgreSQL
+ROUNDS = {"sqlite": (10, 112), "postgres": (2, 112)}
 MAY = datetime(2024, 5, 1, 9, tzinfo=UTC)
 FACT = re.compile(r"\bfact\d+[abc]\b")
 _NEXT = {"a": "b", "b": "c"}
@@ -148,18 +150,21 @@ def lies(memory: Memory) -> tuple[list[str], int]:
     return [id for id in old if id not in stale] + missed, len(old) + len(judged)
 
 
+@pytest.mark.parametrize("store", ROUNDS)
 @pytest.mark.parametrize("kind", RACES)
 def test_what_changes_while_a_model_thinks_is_refused_or_stale_at_once(
-    tmp_path: Path, kind: str, pytestconfig: pytest.Config
+    tmp_path: Path, kind: str, store: str, request: pytest.FixtureRequest
 ) -> None:
     task, run = RACES[kind]
+    home = request.getfixturevalue("postgres") if store == "postgres" else tmp_path
     if kind == "consolidate":
         pytest.importorskip("scipy")
     marked = 0
-    for number in range(ROUNDS[pytestconfig.getoption("--long", default=False)]):
+    for number in range(ROUNDS[store][request.config.getoption("--long", default=False)]):
         racer = Racer(task)
         model = ScriptedModel(racer)
-        with Memory.open(tmp_path / f"{number}", embedder=WordEmbedder(), llm=model) as memory:
+        tenant = uuid4().hex
+        with Memory.open(home, tenant=tenant, embedder=WordEmbedder(), llm=model) as memory:
             memory.write(notes())
             premises = notes()
             if kind == "consolidate":

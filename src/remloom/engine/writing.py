@@ -313,17 +313,23 @@ class Writing:
         """Delete with a batch what was found in texts that go or were wrong, or that it writes with
         other words or as somebody else's; what was replaced stays hidden."""
         changed = list(batch.withdrawn)
-        before: dict[str, Resource] = {}
+        again = [
+            item.record.id
+            for item in batch.records
+            if not item.fresh and isinstance(item.record, Resource)
+        ]
+        before = {
+            id: record
+            for id, record in reads.records.of(again).items()
+            if isinstance(record, Resource)
+        }
         records = list(batch.records)
         for position, item in enumerate(records):
             if item.replacing is not None and item.replacing.reason == "wrong":
                 changed.append(find_by_id(reads, item.replacing.id).id)
-            if item.fresh or not isinstance(item.record, Resource):
+            stored = before.get(item.record.id)
+            if stored is None or item.fresh or not isinstance(item.record, Resource):
                 continue
-            stored = reads.records.get("resources", item.record.id)
-            if not isinstance(stored, Resource):
-                continue
-            before[stored.id] = stored
             superseded = superseded_of(stored)
             if superseded and hidden == "refused" and item.record.content:
                 raise said_anew(stored, superseded)

@@ -133,6 +133,9 @@ class _Records:
         found = self._records.get(schema, id)
         return next(iter(self._scope.among([found] if found is not None else [])), None)
 
+    def of(self, ids: Sequence[str]) -> dict[str, Record]:
+        return {one.id: one for one in self._scope.among(self._records.of(ids).values())}
+
     def lookup(
         self,
         keys: Sequence[str],

@@ -121,6 +121,8 @@ def canonical(value: Any) -> Any:
 
 def _said(record: Record) -> tuple[Any, ...]:
     if isinstance(record, Resource):
+        if not record.metadata:
+            return record.content, "", record.starts_at
         said = said_text(record), record.speaker, record.starts_at
         if (superseded := superseded_of(record)) is not None:
             return *said, superseded.by, superseded.reason

@@ -76,7 +76,10 @@ def is_hidden(record: Record) -> bool:
 
 def said_text(record: Resource) -> str:
     """Return the text of a resource, also of one that is superseded."""
-    hidden = _marks(record).get(SUPERSEDED)
+    marks = _marks(record)
+    if SUPERSEDED not in marks:
+        return record.content
+    hidden = marks[SUPERSEDED]
     content = hidden.get("content") if isinstance(hidden, Mapping) else None
     return content if isinstance(content, str) else record.content
 
@@ -94,8 +97,8 @@ def without_mark(record: _R, *keys: str) -> _R:
 
 
 def _mark(record: Record, key: str, kind: type[Any]) -> Any:
-    value = _marks(record).get(key)
-    if not isinstance(value, Mapping):
+    marks = _marks(record)
+    if key not in marks or not isinstance(value := marks[key], Mapping):
         return None
     try:
         return msgspec.convert(value, kind)
@@ -105,7 +108,8 @@ def _mark(record: Record, key: str, kind: type[Any]) -> Any:
 
 
 def _marks(record: Record) -> Mapping[str, Any]:
-    # as it was given: it may be anything
-    if not isinstance(record, Resource | Moment) or not isinstance(record.metadata, Mapping):
+    if not isinstance(record, (Resource, Moment)):
         return {}
-    return record.metadata
+    # as it was given: it may be anything
+    metadata: Any = record.metadata
+    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}

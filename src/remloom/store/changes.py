@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from hashlib import blake2b, sha256
 from typing import Any
 
@@ -107,15 +108,20 @@ def free_name(record: Record) -> str:
 def facts_of(record: Record) -> dict[str, Any]:
     """Return what is kept of a record, by field, as JSON-ready values."""
     facts = {}
-    for name in record.__struct_fields__:
-        if name not in _UNSAID:
-            value = getattr(record, name)
-            facts[name] = value if type(value) in _PLAIN else msgspec.to_builtins(value)
+    for name in _said_fields(type(record)):
+        value = getattr(record, name)
+        is_plain = type(value) in _PLAIN or not value
+        facts[name] = value if is_plain else msgspec.to_builtins(value)
     if isinstance(record, Resource) and record.is_chunk:
         for name in _AROUND:
             del facts[name]
         facts["metadata"].pop(_HEADING, None)
     return facts
+
+
+@cache
+def _said_fields(kind: type[Record]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in _UNSAID)
 
 
 def prefix_of(id: str) -> tuple[str, str]:
@@ -133,7 +139,9 @@ def is_kept(old: Record, new: Record, batch: Batch) -> bool:
         # that another one takes its place is said, whatever it was read from
         is_said = old.metadata.keys() & _MARKS != new.metadata.keys() & _MARKS  # type: ignore[union-attr]
         return is_said or (isinstance(old, Resource) and not old.is_chunk)
-    return not isinstance(old, Resource) or not old.is_chunk or facts_of(old) != facts_of(new)
+    if not isinstance(old, Resource) or not isinstance(new, Resource) or not old.is_chunk:
+        return True
+    return old.content != new.content or facts_of(old) != facts_of(new)
 
 
 def is_made(record: Record) -> bool:
@@ -270,6 +278,10 @@ def _same(one: Any, other: Any) -> bool:
 
 def _digest(facts: dict[str, Any]) -> int:
     # a field that there was not yet is empty
-    set_facts = {name: value for name, value in facts.items() if value}
-    data = blake2b(_encode(canonical(set_facts)), digest_size=8).digest()
+    said = {
+        name: value if type(value) in _PLAIN else canonical(value)
+        for name, value in facts.items()
+        if value
+    }
+    data = blake2b(_encode(said), digest_size=8).digest()
     return int.from_bytes(data, signed=True)

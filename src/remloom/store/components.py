@@ -27,6 +27,9 @@ class RecordReads(Protocol):
         """Return the record with this id, or None; None too when it is of another schema. One index
         probe; the record comes without `graph_paths`."""
 
+    def of(self, ids: Sequence[str]) -> dict[str, Record]:
+        """Return the records of these ids that there are, as `get` does, by id. One statement."""
+
     def lookup(
         self,
         keys: Sequence[str],

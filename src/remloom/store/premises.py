@@ -126,14 +126,21 @@ def mark_edges(records: RecordReads, edges: Iterable[Edge]) -> list[Edge]:
     return marked
 
 
-def telling(open_reads: Callable[[], Reads], batch: Batch, write: Callable[[], Written]) -> Written:
+def telling(
+    open_reads: Callable[[], Reads],
+    is_rested_on: Callable[[Sequence[str], Sequence[str]], bool],
+    batch: Batch,
+    write: Callable[[], Written],
+) -> Written:
     """Write a batch, and count what it made stale, at any depth. It costs one look at what rests on
     what is written, and where nothing does, no more.
 
     Args:
         open_reads: opens what the transaction sees, before and after `write` as well.
+        is_rested_on: says whether anything may rest on records with some ids or keys, or on slots.
     """
-    if not (batch.withdrawn or batch.edges or batch.deleted_edges or _may_be_stored(batch)):
+    ids, keys = _maybe_stored(batch)
+    if not (ids or keys or batch.edges or batch.deleted_edges) or not is_rested_on(ids, keys):
         return write()
     reads = open_reads()
     resting = _resting_on(reads, batch)
@@ -149,16 +156,14 @@ def telling(open_reads: Callable[[], Reads], batch: Batch, write: Callable[[], W
 
 def _resting_on(reads: Reads, batch: Batch) -> list[str]:
     """List what rests on what a batch writes over or withdraws, at any depth."""
-    ids = [item.record.id for item in batch.records if not item.fresh]
-    # whoever is written by name alone may be any record of that name
-    keys = [item.keys[0] for item in batch.records if item.merge]
+    ids, keys = _maybe_stored(batch)
     found: dict[str, None] = {}
-    if ids or keys or batch.withdrawn:
-        found = dict.fromkeys(reads.records.resting([*ids, *batch.withdrawn], keys))
+    if ids or keys:
+        found = dict.fromkeys(reads.records.resting(ids, keys))
     ends = {edge.src for edge in batch.edges} | {src for src, *_ in batch.deleted_edges}
     slots = ends | {key for item in batch.records for key in item.keys}
-    if (ids or slots or batch.withdrawn) and reads.kv.list(PREMISE, KeyRange(limit=1)):
-        named_slots = sorted({*slots, *ids, *batch.withdrawn})
+    if (ids or slots) and reads.kv.list(PREMISE, KeyRange(limit=1)):
+        named_slots = sorted({*slots, *ids})
         about = reads.kv.about(PREMISE, map(rests_ref, named_slots))
         found |= dict.fromkeys(map(child_of, about))
     above = list(found)
@@ -168,8 +173,12 @@ def _resting_on(reads: Reads, batch: Batch) -> list[str]:
     return list(found)
 
 
-def _may_be_stored(batch: Batch) -> bool:
-    return any(item.merge or not item.fresh for item in batch.records)
+def _maybe_stored(batch: Batch) -> tuple[list[str], list[str]]:
+    """The ids and keys of what a batch may write over or withdraw."""
+    ids = [item.record.id for item in batch.records if not item.fresh]
+    # whoever is written by name alone may be any record of that name
+    keys = [item.keys[0] for item in batch.records if item.merge]
+    return [*ids, *batch.withdrawn], keys
 
 
 def _premises_below(records: RecordReads, ids: Sequence[str]) -> dict[str, list[Premise]]:

@@ -55,6 +55,16 @@ class StoredRecords(ABC):
     def _decode(self, row: Any) -> Record:
         """The record of a row."""
 
+    def of(self, ids: Sequence[str]) -> dict[str, Record]:
+        if len(ids) < 2:
+            one = self.get(None, ids[0]) if ids else None
+            return {} if one is None else {one.id: one}
+        found = self._records(self.SQL.records_of_ids, ids=self._ids(ids))
+        return {record.id: record for record in found}
+
+    @abstractmethod
+    def get(self, schema: str | None, id: str) -> Record | None: ...
+
     # -- by document and provenance ----------------------------------------------------------------
 
     def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:

@@ -146,6 +146,8 @@ def replacing(resource: Resource, now: datetime) -> Replacing | None:
             time that is still to come.
     """
     old, amended = resource.replaces, resource.amends
+    if old == amended == resource.reason == "" and resource.since is None:
+        return None
     for name in ("replaces", "amends", "reason"):
         if not isinstance(value := getattr(resource, name), str):
             raise InvalidInputError(f"{name} is a text, not a {type(value).__name__}")

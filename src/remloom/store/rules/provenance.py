@@ -57,7 +57,7 @@ def may_rest_on_others(record: Record) -> bool:
 def premises_in(record: Record) -> dict[str, int]:
     """Read the digests that a record gives as its `premises`. Raises InvalidInputError: one is
     none."""
-    given = record.premises if isinstance(record, Resource | Moment) else {}
+    given = record.premises if isinstance(record, (Resource, Moment)) else {}
     return {id: from_hex(digest) for id, digest in given.items()}
 
 

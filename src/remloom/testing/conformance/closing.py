@@ -50,6 +50,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "erase": _call(lambda _: Batch()),
     "set_expiry": _call(["x"], T0),
     "records.get": _call(None, "x"),
+    "records.of": _call(["x"]),
     # one key and several go different ways in some providers
     "records.lookup": lambda method: [method(keys) for keys in (["a"], ["a", "b"])],
     "records.first_words": _call(["a"]),

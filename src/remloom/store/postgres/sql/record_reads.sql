@@ -2,6 +2,10 @@
 -- The record of an id.
 SELECT r.schema, r.body, r.content FROM remloom.records r WHERE r.tenant_id = t.tenant AND r.id = %(id)s;
 
+-- name: records_of_ids
+-- The records of some ids.
+SELECT r.schema, r.body, r.content FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY(%(ids)s::text[]);
+
 -- name: keys_from
 -- The keys in a range, in their order, each with its record.
 SELECT coalesce(n.label, n.key), n.rank, r.schema, r.body, r.content

@@ -66,6 +66,15 @@ CROSS JOIN LATERAL (
   SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = n.id AND r.expires <= %(now)s OFFSET 0
 ) r;
 
+-- name: is_rested_on
+-- Whether anything may rest on records with some ids or keys.
+SELECT EXISTS (
+  SELECT FROM remloom.parents p
+  WHERE p.tenant_id = %(tenant)s AND (p.kind = 0 OR p.digest IS NOT NULL) AND p.parent = ANY (
+    %(ids)s::text[] || ARRAY(SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s::text[]))
+  )
+);
+
 -- name: insert_parents
 -- Store what records derive from (kind 0) or refer to (kind 1), as far as that is there, and what it said.
 INSERT INTO remloom.parents AS o

@@ -100,6 +100,14 @@ class BatchWriter(EdgeWriter):
             thin=self.thin,
         )
 
+    def is_rested_on(self, ids: Sequence[str], keys: Sequence[str]) -> bool:
+        """Whether anything may rest on records with some ids or keys, or on what is no record."""
+        if self.has_premises or not (ids or keys):
+            return self.has_premises
+        values = {"ids": storable(ids), "keys": storable(map(short, keys))}
+        ((is_rested_on,),) = self.rows(SQL.is_rested_on, **values)
+        return bool(is_rested_on)
+
     def set_expiry(self, ids: Sequence[str], at: datetime | None) -> int:
         """Let records expire at a time. See `contract.Store.set_expiry`."""
         known = storable(ids)

@@ -17,6 +17,13 @@ SELECT version FROM journal WHERE kind = :namespace AND id = :key;
 SELECT kind, id, data, coalesce(subjects, '[]'), version FROM journal
 WHERE kind = :namespace AND id >= :first AND id < :end ORDER BY id {order} LIMIT :limit;
 
+-- name: last_of_prefixes
+-- The last entry of a namespace whose key begins with each of some prefixes.
+SELECT p.value, j.kind, j.id, j.data, coalesce(j.subjects, '[]'), j.version
+FROM json_each(:prefixes) p CROSS JOIN journal j ON j.kind = :namespace AND j.id = (
+  SELECT max(k.id) FROM journal k WHERE k.kind = :namespace AND k.id >= p.value AND k.id < p.value || :last
+);
+
 -- name: entries_about
 -- The entries of a namespace that have one of some refs, by key.
 SELECT j.kind, j.id, j.data, coalesce(j.subjects, '[]'), j.version

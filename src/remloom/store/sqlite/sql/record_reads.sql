@@ -2,6 +2,10 @@
 -- A record by its id.
 SELECT r.rid, r.schema, r.body, r.content FROM records r WHERE r.id = :id;
 
+-- name: records_of_ids
+-- The records of some ids.
+SELECT r.rid, r.schema, r.body, r.content FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value;
+
 -- name: lookup
 -- The records that have one key, among their names and aliases.
 SELECT l.key, n.rank, r.rid, r.schema, r.body, r.content, l.lid, l.linked, n.total

@@ -1,6 +1,7 @@
 -- name: numbers
--- The highest numbers given out: of records, labels, vectors, texts and tombstones, and the highest revision.
-SELECT rid, lid, vid, doc, dead, revision FROM sequence;
+-- The highest numbers given out: of records, labels, vectors, texts and tombstones, the highest revision, and whether some
+-- record rests on what is no record.
+SELECT rid, lid, vid, doc, dead, revision, EXISTS (SELECT 1 FROM journal WHERE kind = 'premise') FROM sequence;
 
 -- name: store_numbers
 -- Stores the highest numbers given out.
@@ -10,6 +11,10 @@ SET rid = :record_no, lid = :label_no, vid = :vector_no, doc = :text_no, dead = 
 -- name: stored_record
 -- A record by its id, with the number of its text.
 SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r WHERE r.id = :id;
+
+-- name: stored_ids
+-- Which of some ids are those of records.
+SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: revisions
 -- The revisions of records, of those that have not expired.
@@ -228,9 +233,15 @@ FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
 CROSS JOIN parents p ON p.parent = r.rid CROSS JOIN records c ON c.rid = p.child
 WHERE p.kind = 0 OR p.digest IS NOT NULL OR c.body ->> '$.metadata.made_by' IS NOT NULL;
 
--- name: has_premises
--- Whether some record rests on what is no record.
-SELECT 1 FROM journal WHERE kind = 'premise' LIMIT 1;
+-- name: is_rested_on
+-- Whether anything may rest on records with some ids or keys, or on what is no record.
+SELECT EXISTS (SELECT 1 FROM journal WHERE kind = 'premise') OR EXISTS (
+  SELECT 1 FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+  CROSS JOIN parents p ON p.parent = r.rid AND (p.kind = 0 OR p.digest IS NOT NULL)
+) OR EXISTS (
+  SELECT 1 FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value CROSS JOIN names n ON n.lid = l.lid
+  CROSS JOIN parents p ON p.parent = n.rid AND (p.kind = 0 OR p.digest IS NOT NULL)
+);
 
 -- name: record_by_id
 -- The number of a record, and what is stored of it.

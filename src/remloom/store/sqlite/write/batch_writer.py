@@ -14,7 +14,7 @@ from typing import Literal
 import apsw
 from msgspec.structs import force_setattr, replace
 
-from ....kv import KeyRange
+from ....kv import Entry, KeyRange
 from ....model import Entity, Record, Resource, Row
 from ... import changes
 from ...batch import Batch, BatchRecord
@@ -52,12 +52,19 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     model_no = 0
     if batch.dims or any(record.embed for record in batch.records):
         model_no = register_model(cursor, batch.model, batch.dims)
-    written = _BatchWriter(WriteSession(cursor), batch, model_no).write()
+    session = WriteSession(cursor)
+    written = _BatchWriter(session, batch, model_no).write()
     if batch.entries or batch.deleted_entries:
         kv.put(cursor, batch.entries, batch.deleted_entries)
-    if cursor.execute(SQL.has_premises).get:
+    if session.has_premises or any(entry.namespace == PREMISE for entry in batch.entries):
         restore_premises(cursor, maybe_returned(batch, written.ids))
     return written
+
+
+def is_rested_on(cursor: apsw.Cursor, ids: Sequence[str], keys: Sequence[str]) -> bool:
+    """Whether anything may rest on records with some ids or keys, or on what is no record."""
+    values = {"ids": json.dumps(ids), "keys": json.dumps(keys)}
+    return bool(cursor.execute(SQL.is_rested_on, values).get)
 
 
 def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, Tombstones]:
@@ -116,11 +123,16 @@ class _BatchWriter:
         self._renamed_from: set[int] = set()
         # label -> the one to which its edges follow their record
         self._moved: dict[int, int] = {}
+        # ids of the batch that no stored record has
+        self._absent: set[str] = set()
+        # what is kept of records that changed: as they were, as they are, and its refs
+        self._kept: list[tuple[Record, Record, Sequence[str]]] = []
 
     def write(self) -> Written:
         batch, labels = self._batch, self._labels
         unlinked = self._edges.delete(batch.deleted_edges)
         labels.load({key for item in batch.records for key in item.keys} | batch.names.keys())
+        self._absent = self._absent_ids()
         counts = {"created": 0, "updated": 0, "unchanged": 0}
         ids: list[str] = []
         numbers: list[int] = []
@@ -140,6 +152,7 @@ class _BatchWriter:
             self._edges.move(moved)
         for label_no in labels.released:
             labels.release(label_no)
+        self._keep_changes()
         self._add_parents(changed)
         self._drop_lost_premises([item for _, item in changed])
         own = {
@@ -159,6 +172,15 @@ class _BatchWriter:
             thin=labels.thin_made,
         )
 
+    def _absent_ids(self) -> set[str]:
+        ids = {item.record.id for item in self._batch.records if not item.fresh}
+        if len(ids) < 2:  # looked up as it is written
+            return set()
+        ids.difference_update(
+            id for (id,) in self._cursor.execute(SQL.stored_ids, (json.dumps(list(ids)),))
+        )
+        return ids
+
     def _add_parents(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
         rows = [
             (record_no, *row, id)
@@ -171,7 +193,7 @@ class _BatchWriter:
     def _drop_lost_premises(self, items: Sequence[BatchRecord]) -> None:
         """Forget that a premise is gone where a record says anew what it rests on."""
         resting = {item.record.id: item for item in items if rests_anew(item)}
-        if resting and self._cursor.execute(SQL.has_premises).get:
+        if resting and self._session.has_premises:
             entries = kv.entries_about(self._cursor, PREMISE, resting)
             kv.put(self._cursor, (), outdated_keys(entries, resting))
 
@@ -181,13 +203,15 @@ class _BatchWriter:
         if item.merge and (namesake := self._find_namesake(item)):
             item = replace(item, record=replace(item.record, id=namesake), fresh=False)
         id = item.record.id
-        row = None if item.fresh else self._cursor.execute(SQL.stored_record, (id,)).get
+        is_new = item.fresh or id in self._absent
+        row = None if is_new else self._cursor.execute(SQL.stored_record, (id,)).get
         if row is None and item.merge and (known := self._find_handle(item)):
             item = replace(item, record=replace(item.record, id=known))
             id, row = known, self._cursor.execute(SQL.stored_record, (known,)).get
         if row is None:
             self._session.record_no += 1
             self._insert(item, self._session.record_no)
+            self._absent.discard(id)
             return id, self._session.record_no, "created"
         record_no, schema, body, content, text_no = row
         stored = decode(schema, body, content)
@@ -202,7 +226,7 @@ class _BatchWriter:
             is_row = isinstance(changed.record, Row) and changed.record.is_identified
             self._rename(record_no, old_key, changed.keys[0], is_row=is_row)
         if refs is not None:
-            self._keep_change(stored, changed.record, refs)
+            self._kept.append((stored, changed.record, refs))
         return id, record_no, "updated"
 
     def _find_handle(self, item: BatchRecord) -> str | None:
@@ -340,15 +364,21 @@ class _BatchWriter:
                 return None
         return changes.refs_of(stored, parents)
 
-    def _keep_change(self, old: Record, new: Record, refs: Sequence[str]) -> None:
+    def _keep_changes(self) -> None:
+        if not self._kept:
+            return
         cursor = self._cursor
-        kind, prefix = changes.prefix_of(new.id)
-        newest = KeyRange(prefix=prefix, limit=1, newest_first=True)
-        last = kv.list_entries(cursor, kind, newest)
-        entries = changes.change_entries(
-            old, new, last[0] if last else None, refs=refs, at=self._batch.at
-        )
+        prefixes = [changes.prefix_of(new.id)[1] for _, new, _ in self._kept]
+        last = kv.last(cursor, changes.CHANGE, prefixes)
+        entries: list[Entry] = []
+        full: list[str] = []
+        for (old, new, refs), prefix in zip(self._kept, prefixes, strict=True):
+            made = changes.change_entries(old, new, last.get(prefix), refs=refs, at=self._batch.at)
+            entries += made
+            last[prefix] = made[0]  # two names may be of one entity
+            if changes.number(made[0]) > changes.KEPT:
+                full.append(prefix)
         kv.put(cursor, entries)
-        if changes.number(entries[0]) > changes.KEPT:
-            oldest = kv.list_entries(cursor, kind, KeyRange(prefix=prefix, limit=1))[0]
-            kv.put(cursor, (), [(kind, oldest.key)])
+        for prefix in full:
+            oldest = kv.list_entries(cursor, changes.CHANGE, KeyRange(prefix=prefix, limit=1))[0]
+            kv.put(cursor, (), [(changes.CHANGE, oldest.key)])

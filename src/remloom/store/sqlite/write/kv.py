@@ -73,17 +73,33 @@ def put(
             raise version_conflict(only, version, expected_version)
     if deleted:
         cursor.executemany(SQL.delete_entry, deleted)
-    for entry in entries:
-        refs = msgspec.json.encode(entry.refs).decode() if entry.refs else None
-        values = (entry.namespace, entry.key, refs, entry.value)
-        number, version = cursor.execute(SQL.put_entry, values).get
+    if entries:
+        _store(cursor, entries)
+
+
+def _store(cursor: apsw.Cursor, entries: Sequence[Entry]) -> None:
+    rows = (
+        (
+            one.namespace,
+            one.key,
+            msgspec.json.encode(one.refs).decode() if one.refs else None,
+            one.value,
+        )
+        for one in entries
+    )
+    stored = cursor.executemany(SQL.put_entry, rows)
+    refs: dict[int, tuple[str, ...]] = {}
+    again: set[int] = set()
+    for entry, (number, version) in zip(entries, stored, strict=True):
+        refs[number] = entry.refs
         if version > 1:
-            cursor.execute("DELETE FROM journal_subjects WHERE entry=?", (number,))
-        if entry.refs:
-            cursor.executemany(
-                "INSERT OR IGNORE INTO journal_subjects VALUES (?,?)",
-                [(ref, number) for ref in entry.refs],
-            )
+            again.add(number)
+    if again:
+        sql = "DELETE FROM journal_subjects WHERE entry=?"
+        cursor.executemany(sql, [(number,) for number in again])
+    subjects = [(ref, number) for number, some in refs.items() for ref in some]
+    if subjects:
+        cursor.executemany("INSERT OR IGNORE INTO journal_subjects VALUES (?,?)", subjects)
 
 
 def delete_about(cursor: apsw.Cursor, ids: Iterable[str]) -> None:
@@ -109,6 +125,13 @@ def entries_about(cursor: apsw.Cursor, namespace: str, refs: Iterable[str]) -> E
     """List the entries about some refs. See `kv.EntryReads.about`."""
     values = {"refs": json.dumps(list(refs)), "namespace": namespace}
     return [_entry(*row) for row in cursor.execute(SQL.entries_about, values).fetchall()]
+
+
+def last(cursor: apsw.Cursor, namespace: str, prefixes: Sequence[str]) -> dict[str, Entry]:
+    """Return the entry with the last key that begins with each of these."""
+    values = {"namespace": namespace, "prefixes": json.dumps(prefixes), "last": _LAST}
+    rows = cursor.execute(SQL.last_of_prefixes, values).fetchall()
+    return {prefix: _entry(*row) for prefix, *row in rows}
 
 
 def count_entries(cursor: apsw.Cursor, namespace: str, prefix: str) -> int:

@@ -38,6 +38,7 @@ class WriteSession:
         record_no, label_no, vector_no, text_no, tombstone_no: the highest numbers given out; none
             is ever given out twice.
         revision: the highest revision given to a record.
+        has_premises: whether some record rests on what is no record (see `premise_entries`).
         last_before: the highest number of a record before this write.
         rows: what `flush` writes. Statements that read these tables come after it.
         tombstones: what was deleted from each index.
@@ -47,7 +48,8 @@ class WriteSession:
         self.cursor = cursor
         numbers: list[int] = cursor.execute(SQL.numbers).get
         self.record_no, self.label_no, self.vector_no, *numbers = numbers
-        self.text_no, self.tombstone_no, self.revision = numbers
+        self.text_no, self.tombstone_no, self.revision, has_premises = numbers
+        self.has_premises = bool(has_premises)
         self.last_before = self.record_no
         self._tombstones_before = self.tombstone_no
         self.rows = _Rows()
