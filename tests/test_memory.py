@@ -664,6 +664,22 @@ def test_what_was_read_is_written_only_if_nobody_else_wrote_it_meanwhile(memory:
         memory.write([note], expected=[note.id])  # type: ignore[arg-type]
 
 
+def test_an_entity_is_changed_and_a_text_deleted_only_as_it_was_read(memory: Memory) -> None:
+    ann = memory.get_entity(memory.create_entity(Entity(name="Ann", type="person")))
+    changed = memory.update_entity(ann.id, {"city": "Riga"}, expected=ann.revision)
+    assert changed.revision > ann.revision
+    with pytest.raises(ChangedError):
+        memory.update_entity(ann.id, {"city": "Oslo"}, expected=ann.revision)
+    assert memory.get_entity(ann.id) == changed
+    note = memory.get_resource(memory.create_resource(Resource(content="Rain.")))
+    with pytest.raises(ChangedError):
+        memory.delete_resource(note.id, expected=note.revision - 1)
+    assert memory.delete_resource(note.id, expected=note.revision).records == 1
+    for wrong in ("1", True, 1.5):
+        with pytest.raises(InvalidInputError, match="expected"):
+            memory.update_entity(ann.id, expected=wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "ask",
     [

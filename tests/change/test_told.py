@@ -92,9 +92,12 @@ def test_a_run_and_its_rollback_tell_it(memory: Memory) -> None:
     writer.write(["note"], [CHANGED])
     writer.finish()
     assert writer.run.receipt["stale"] == 2
+    assert set(writer.run.stale_ids) == {"insight", "dream"}
+    assert "insight" not in str(store.kv.list("run"))
     premises = premises_of([memory.get_resource("note")])
     memory.write([replace(made_of("insight", "note"), premises=premises)])
-    assert rollback(store, writer.id).receipt["stale"] == 2
+    told = rollback(store, writer.id)
+    assert told.receipt["stale"] == len(told.stale_ids) == 2
 
 
 def test_the_command_line_says_it(tmp_path: Path) -> None:

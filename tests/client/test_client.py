@@ -372,7 +372,7 @@ def test_a_lost_reply_is_asked_for_again_under_the_same_key() -> None:
         keys.append(request.headers["idempotency-key"])
         if len(keys) < 3:
             raise httpx.ReadError("reset", request=request)
-        return httpx.Response(200, json=["id"])
+        return httpx.Response(200, json={"ids": ["id"]})
 
     http = httpx.Client(transport=httpx.MockTransport(answer))
     with Client(URL, key="rlm_x", http=http) as client:
@@ -384,7 +384,10 @@ def test_a_lost_reply_is_asked_for_again_under_the_same_key() -> None:
 def test_retries_are_told_to_nobody(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    replies = [httpx.Response(503, headers={"retry-after": "0"}), httpx.Response(200, json=["id"])]
+    replies = [
+        httpx.Response(503, headers={"retry-after": "0"}),
+        httpx.Response(200, json={"ids": ["id"]}),
+    ]
     http = httpx.Client(transport=httpx.MockTransport(lambda request: replies.pop(0)))
     with Client(URL, key="rlm_x", http=http) as client:
         assert client.write([Entity(name="a")]) == ["id"]

@@ -99,7 +99,7 @@ def test_what_is_returned_goes_over_the_wire_and_back(tmp_path):
             },
             one.takes,
         )
-        assert len(one.does(memory, values, None)) == 1
+        assert len(one.does(memory, values, None).ids) == 1
         one = operation("lookup")
         answer = one.does(memory, msgspec.convert({"labels": ["sarah chen"]}, one.takes), None)
         assert msgspec.json.decode(msgspec.json.encode(answer), type=one.gives) == answer

@@ -31,7 +31,7 @@ def calls(client):
 def test_calls_are_listed_newest_first_with_their_records(client):
     (id,) = client.post(
         "/v1/write", json={"records": [{"schema": "entities", "name": "Ann", "type": "person"}]}
-    ).json()
+    ).json()["ids"]
     client.get(f"/v1/entities/{id}")
     client.get("/v1/entities/01234567-89ab-cdef-0123-456789abcdef")
     found = [(one["operation"], one["outcome"], one["records"]) for one in calls(client)]
@@ -47,7 +47,9 @@ def test_calls_are_listed_newest_first_with_their_records(client):
 def test_a_write_under_a_key_names_its_records_too(client):
     sent = {"records": [{"schema": "entities", "name": "Ann", "type": "person"}]}
     for _ in range(2):
-        (id,) = client.post("/v1/write", json=sent, headers={"Idempotency-Key": "once"}).json()
+        (id,) = client.post("/v1/write", json=sent, headers={"Idempotency-Key": "once"}).json()[
+            "ids"
+        ]
     assert [one["records"] for one in calls(client)] == [[id], [id]]
 
 

@@ -31,7 +31,7 @@ def problem(response, status):
 def test_what_is_written_is_found(client):
     person = {"schema": "entities", "name": "Sarah Chen", "type": "person"}
     edge = {"schema": "edges", "src": "Sarah Chen", "rel_type": "manages", "dst": "Bob"}
-    ids = client.post("/v1/write", json={"records": [person, edge]}).json()
+    ids = client.post("/v1/write", json={"records": [person, edge]}).json()["ids"]
     assert len(ids) == 1
     found = client.post("/v1/lookup", json={"labels": ["sarah chen"]}).json()
     assert found["records"][0]["record"]["name"] == "Sarah Chen"

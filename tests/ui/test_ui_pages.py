@@ -669,7 +669,7 @@ def test_the_console_says_what_a_label_means(signed_in: Any) -> None:
     told.wait_for()
     assert told.get_by_role("link", name="Mercury").count() == 2
     assert "planet" in told.inner_text()
-    for id in written.json():
+    for id in written.json()["ids"]:
         httpx.post(f"{server.url}/v1/forget", json={"targets": [id]}, headers=bearer)
 
 

@@ -8,6 +8,7 @@ from functools import wraps
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+from ..model.reports import WriteReport
 from ..operations import OPERATIONS, Operation
 from .plans import PAGES, PLANS, Plan
 from .request import SentArguments, request_of
@@ -74,7 +75,8 @@ def _single(operation: Operation, signature: inspect.Signature) -> Callable[...,
         fields = {
             one: over._defaults[one] for one in over._defaults if one in taken
         } | arguments.fields
-        return (yield request_of(operation, fields, callback=arguments.callback))
+        reply = yield request_of(operation, fields, callback=arguments.callback)
+        return reply.written if isinstance(reply, WriteReport) else reply
 
     return plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNam
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..model.reports import WrittenIds
 from ..model.supersession import said_text, superseded_of
-from ..store.batch import Batch, Preconditions
+from ..store.batch import Batch, Preconditions, changed
 from ..store.contract import Reads
 from ..store.encoding import content_key
 from ..store.results import Written
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 Hidden: TypeAlias = Literal["kept", "refused", "shown"]
+_R = TypeVar("_R", Resource, Entity)
 _SWEPT = 500  # expired records that one transaction forgets
 
 
@@ -197,16 +198,21 @@ class Writing:
         self.update(build_deletion)
 
     def update_entity(
-        self, id: str, properties: Mapping[str, Any] | None, changes: dict[str, Any]
+        self,
+        id: str,
+        properties: Mapping[str, Any] | None,
+        changes: dict[str, Any],
+        expected: int | None,
     ) -> None:
         """Change an entity; see `Memory.update_entity`."""
+        _check_revision(id, expected)
         if not isinstance(properties, Mapping | None):
             raise InvalidInputError(f"properties are an object, not a {type(properties).__name__}")
         if unknown := changes.keys() - set(Entity.__struct_fields__):
             raise UnknownNameError("field", min(unknown), Entity.__struct_fields__)
 
         def build_change(reads: Reads) -> Batch:
-            entity = fetch(reads, Entity, id)
+            entity = _as_expected(fetch(reads, Entity, id), expected)
             merged = {**entity.properties, **(properties or {})}
             # what a person changes is not only known from reading any more
             merged.pop(EXTRACTED, None)
@@ -232,6 +238,15 @@ class Writing:
 
         self.update(build_back)
         return fetch(self._store, Resource, back[0].id)
+
+    def delete_resource(self, id: str, expected: int | None) -> Receipt:
+        """Forget one resource; see `Memory.delete_resource`."""
+        _check_revision(id, expected)
+
+        def find(reads: Reads) -> list[Record]:
+            return [_as_expected(fetch(reads, Resource, id), expected)]
+
+        return self.forget_found(find, keep_away=True)
 
     def forget(
         self,
@@ -389,14 +404,24 @@ def _preconditions(expected: Mapping[str, int | None] | None) -> Preconditions |
             remedy="give {id: record.revision} of each record as it was read",
         )
     for id, revision in expected.items():
-        check_text(id, "an id")
-        if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool)):
-            raise InvalidInputError(
-                f"of {id!r} the revision is expected, a number, not a {type(revision).__name__}",
-                remedy="give the `revision` that the record had when it was read; None: no record",
-                id=id,
-            )
+        _check_revision(check_text(id, "an id"), revision)
     return Preconditions(records=dict(expected))
+
+
+def _check_revision(id: str, revision: int | None) -> None:
+    if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool)):
+        raise InvalidInputError(
+            f"of {id!r} the revision is expected, a number, not a {type(revision).__name__}",
+            remedy="give the `revision` that the record had when it was read; None: no record",
+            id=id,
+        )
+
+
+def _as_expected(record: _R, revision: int | None) -> _R:
+    """Return a record. Raises ChangedError: it has another revision than expected."""
+    if revision not in (None, record.revision):
+        raise changed(f"the record {record.id}")
+    return record
 
 
 def _rests_on_stored(item: Record | Edge) -> bool:

@@ -297,7 +297,12 @@ class Memory:
         self.write([check_kind(edge, Edge)])
 
     def update_entity(
-        self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any
+        self,
+        id: str,
+        properties: Mapping[str, Any] | None = None,
+        *,
+        expected: int | None = None,
+        **changes: Any,
     ) -> Entity:
         """Change an entity: merge `properties` into its own, replace whole fields by `changes`.
 
@@ -305,12 +310,16 @@ class Memory:
         now (unless `aliases` are given). `history` lists what was changed, and when. Source: seed
         2.
 
+        Args:
+            expected: the `revision` that the entity must have still; None: any.
+
         Raises:
             NotFoundError: no entity has this id.
+            ChangedError: it is not as `expected`, and nothing was written.
             ConflictError: another entity of its type has that name.
             UnknownNameError: an entity has no such field.
         """
-        self._writing.update_entity(id, properties, changes)
+        self._writing.update_entity(id, properties, changes, expected)
         return self.get_entity(id)
 
     def unreplace(self, id: str) -> Resource:
@@ -323,15 +332,17 @@ class Memory:
         """
         return self._writing.unreplace(id)
 
-    def delete_resource(self, id: str) -> Receipt:
+    def delete_resource(self, id: str, *, expected: int | None = None) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2.
+
+        Args:
+            expected: the `revision` that the resource must have still; None: any.
 
         Raises:
             NotFoundError: no resource has this id.
+            ChangedError: it is not as `expected`, and nothing was forgotten.
         """
-        # `forget` takes labels and sources too; here it is to be a resource
-        self.get_resource(id)
-        return self._writing.forget((id,), by="id")
+        return self._writing.delete_resource(id, expected)
 
     def forget(self, *targets: str, by: TargetKind | None = None, dry_run: bool = False) -> Receipt:
         """Forget records by id, sources by uri, or things by label, and all that was made of them.

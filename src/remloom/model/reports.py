@@ -110,6 +110,23 @@ class WrittenIds(list[str]):
         return made
 
 
+class WriteReport(Struct, frozen=True, kw_only=True):
+    """`WrittenIds` as JSON: the ids of what was written, in its order, and what that made stale."""
+
+    ids: list[str]
+    stale: int = 0
+    stale_ids: tuple[str, ...] = ()  # of the first hundred
+
+    @classmethod
+    def of(cls, ids: WrittenIds) -> WriteReport:
+        return cls(ids=ids, stale=ids.stale, stale_ids=ids.stale_ids)
+
+    @property
+    def written(self) -> WrittenIds:
+        """The ids, as `Memory.write` returns them."""
+        return WrittenIds.of(self.ids, self.stale, self.stale_ids)
+
+
 class ReadReport(Struct, frozen=True, kw_only=True):
     """The outcome of a call of `read`, document by document."""
 

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, defstruct
 
 from ..memory.memory import Memory
 from ..model import Edge, Record
-from ..model.reports import WrittenIds
+from ..model.reports import WriteReport, WrittenIds
 from ..tenancy.api_keys import Scope
 from ..text.docstrings import head_of, typing_names
 from .bounds import MOST_ITEMS, bounded, without_pattern
@@ -103,7 +103,8 @@ def derive(
             owner: Any = of(memory)
         else:
             owner = getattr(memory, noun) if noun else memory
-        return getattr(owner, attribute)(*items, **arguments)
+        value = getattr(owner, attribute)(*items, **arguments)
+        return WriteReport.of(value) if isinstance(value, WrittenIds) else value
 
     reads = scope == "read"
     is_its_own = issubclass(of, OfMemory) or needs == "federation"
@@ -139,7 +140,7 @@ def _returned(hint: Any) -> Any:
     if typing.get_origin(hint) is collections.abc.Iterator:
         return list[typing.get_args(hint)[0]]  # type: ignore[misc]
     if hint is WrittenIds:
-        return list[str]
+        return WriteReport
     return None if hint is type(None) else hint
 
 

@@ -184,7 +184,8 @@ class _Rollback:
         written = store.write(batch)
         if not written.stale:
             return rolled_back
-        return replace(rolled_back, receipt=rolled_back.receipt | {"stale": written.stale})
+        receipt = rolled_back.receipt | {"stale": written.stale}
+        return replace(rolled_back, receipt=receipt, stale_ids=written.stale_ids)
 
     def _was_edited(self, record: Record) -> bool:
         last = self._run.finished_at or self._run.seen_at

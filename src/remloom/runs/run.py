@@ -66,6 +66,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     # What it wrote: records, edges, merged (edges), updated, superseded, unchanged; of a rollback:
     # removed (records), unlinked (edges), restored, kept (as somebody else left them).
     receipt: dict[str, int] = {}
+    # of the first hundred records that it made stale, told when it was done and not kept
+    stale_ids: tuple[str, ...] = ()
     reason: str = ""  # why it stopped
     owner: str = ""  # host:process that runs it
     # tells it from a later process of the same number, as in a container that was restarted
@@ -197,7 +199,7 @@ def find_run(store: Store, id: str) -> Run:
 
 def run_entry(run: Run, **changes: Any) -> Entry:
     """The entry of a run, with these fields changed."""
-    return Entry(RUN, run.id, msgspec.json.encode(replace(run, **changes)))
+    return Entry(RUN, run.id, msgspec.json.encode(replace(run, stale_ids=(), **changes)))
 
 
 def is_alive(run: Run) -> bool:

@@ -16,6 +16,7 @@ from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
 from ..store.encoding import embedded_text
 from ..store.forgetting.watch import ForgettingWatch
+from ..store.premises import STALE_SHOWN
 from ..store.results import Written
 from ..store.rules.validation import build
 from .before_images import BeforeImages
@@ -262,6 +263,8 @@ class Writer:
         self._add_to_receipt(receipt)
         if written.stale:
             self._add_to_receipt({"stale": written.stale})
+            stale_ids = (*self._run.stale_ids, *written.stale_ids)[:STALE_SHOWN]
+            self._run = replace(self._run, stale_ids=stale_ids)
         self.count(**counts)
         return written
 

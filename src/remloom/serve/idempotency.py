@@ -26,6 +26,7 @@ from ..errors import ConflictError, GoneError, InvalidInputError
 from ..kv import Entry, KeyValue
 from ..memory.memory import Memory
 from ..model import Message, Moment
+from ..model.reports import WriteReport
 from ..operations import Operation
 from ..store.forgetting.forget import ANY_FORGETTING
 from .caller import Caller
@@ -245,6 +246,8 @@ def _with_id(item: Any, name: str) -> Any:
 
 def _refs(value: Any) -> tuple[str, ...]:
     """Give the refs of a reply: with which of what is forgotten it goes."""
+    if isinstance(value, WriteReport):
+        value = (*value.ids, *value.stale_ids)
     ids = [value] if isinstance(value, str) else value
     if isinstance(ids, list | tuple) and all(
         isinstance(id, str) and _ID.fullmatch(id) for id in ids

@@ -26,11 +26,10 @@ from ..idempotency import Replies
 from ..problems import refusal, unexpected
 from ..service import Service
 from ..workers import Workers
-from .endpoint import Endpoint
+from .endpoint import LEAST_ZIPPED, Endpoint, takes_gzip
 from .request_log import RequestLog
 from .routes import routes
 
-LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
 ZIP_LEVEL = 4  # beyond it, time grows faster than answers shrink
 
 # modules whose `mount(service)` makes routes beside those of REST, and what each needs
@@ -146,7 +145,7 @@ class _Paths:
         if path.startswith(b"/v1/"):
             scope["path"] = path.decode("latin-1")
         if scope["type"] == "http":
-            straight = self._zipped if _takes_gzip(scope) else self._straight
+            straight = self._zipped if takes_gzip(scope) else self._straight
             await straight.get(scope["path"], self._app)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -154,7 +153,3 @@ class _Paths:
 
 def _zipped(app: ASGIApp) -> ASGIApp:
     return GZipMiddleware(app, minimum_size=LEAST_ZIPPED, compresslevel=ZIP_LEVEL)
-
-
-def _takes_gzip(scope: Scope) -> bool:
-    return any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.staticfiles import NotModifiedResponse
 from starlette.types import Receive, Scope, Send
 
-from ...errors import AuthenticationError, RemloomError
+from ...errors import AuthenticationError, ChangedError, RemloomError
 from ...jobs import Job
 from ...memory.memory import Memory
 from ...operations import Operation, Progress
@@ -26,10 +27,13 @@ from ..problems import problem, refusal, unexpected
 from ..service import Service
 from ..workers import Workers
 from .arguments import Arguments
+from .conditions import Conditions, conditional, etag, has_tag
 from .events import stream_events, wants_events
 from .streams import receive_stream, send_stream
 
 _log = logging.getLogger("remloom.serve")
+
+LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
 
 # after these a worker has something to do
 _RINGS = ("add_job", "retry_job")
@@ -51,6 +55,7 @@ class Endpoint:
         self._operations = {
             method: (operation, Arguments(operation)) for method, operation in operations.items()
         }
+        self._read = operations.get("GET")
         methods = {*operations, "OPTIONS", *(["HEAD"] if "GET" in operations else [])}
         self._allow = {"Allow": ", ".join(sorted(methods))}
 
@@ -60,7 +65,8 @@ class Endpoint:
         try:
             response = await self._respond(request)
         except RemloomError as error:
-            response = problem(error, request_id)
+            is_condition = isinstance(error, ChangedError) and has_conditions(request)
+            response = problem(error, request_id, status=412 if is_condition else None)
         except HTTPException as error:
             response = refusal(error, request_id)
         except ClientDisconnect:
@@ -87,6 +93,8 @@ class Endpoint:
         # before the body is read: a caller who may not costs nothing
         caller.check(operation)
         key = _key_of(request, operation)
+        conditions = Conditions.of(request.headers)
+        operation = conditional(operation, self._read, conditions)
         values = await arguments.read(request)
         if operation.carries == "out":
             return await send_stream(self._service, caller, operation, values)
@@ -99,10 +107,30 @@ class Endpoint:
             work = partial(self._work, caller, operation, values, key)
             request_id = request.scope["state"].get("request_id", "")
             return stream_events(work, request_id, check=partial(check_again, request))
-        reply = await self._do(caller, operation, values, key)
+        reply = await self._do(caller, operation, values, key, manner=str(conditions or ""))
         if operation.name in _RINGS:
             self._workers.ring(caller.tenant)
-        return reply.response()
+        return self._tagged(request, operation, values, reply, conditions)
+
+    def _tagged(
+        self,
+        request: Request,
+        operation: Operation,
+        values: Struct,
+        reply: JsonReply,
+        conditions: Conditions | None,
+    ) -> Response:
+        """Answer with the entity tag of a record, or that it is known already."""
+        is_now = getattr(values, "as_of", None) is None
+        if not (reply.revision and is_now and has_tag(operation, self._read)):
+            return reply.response()
+        is_zipped = takes_gzip(request.scope) and len(reply.body) >= LEAST_ZIPPED
+        response = reply.response(ETag=etag(reply.revision, is_zipped=is_zipped))
+        if conditions is not None and operation is self._read:
+            conditions.check(reply.revision, getattr(values, "id", ""))
+            if conditions.is_known(reply.revision):
+                return NotModifiedResponse(response.headers)
+        return response
 
     async def _do(
         self,
@@ -117,10 +145,11 @@ class Endpoint:
         """Do an operation: once, if it has a key."""
         if key is None:
             value = await self._service.call(caller, operation, values, progress)
-            return JsonReply(b"" if value is None else msgspec.json.encode(value))
+            return JsonReply.of(value)
         once = self._replies.once(operation, caller, key, manner=manner)
         kept: Kept = await self._service.call(caller, once, values, progress)
-        return JsonReply(kept.body, kept.is_repeated)
+        # what is repeated may have been written again since
+        return JsonReply(kept.body, kept.is_repeated, getattr(kept.records, "revision", 0))
 
     async def _work(
         self,
@@ -146,6 +175,12 @@ class Endpoint:
 class JsonReply(NamedTuple):
     body: bytes  # JSON; empty: there is none
     is_repeated: bool = False
+    revision: int = 0  # of a record
+
+    @classmethod
+    def of(cls, value: Any) -> JsonReply:
+        body = b"" if value is None else msgspec.json.encode(value)
+        return cls(body, revision=getattr(value, "revision", 0))
 
     def response(self, status: int = 200, **headers: str) -> Response:
         if self.is_repeated:
@@ -155,12 +190,21 @@ class JsonReply(NamedTuple):
         return Response(self.body, status, headers=headers, media_type="application/json")
 
 
+def has_conditions(request: Request) -> bool:
+    """Whether a request is to be done only if a record is as it says."""
+    return "if-match" in request.headers or "if-none-match" in request.headers
+
+
 def caller_of(request: Request) -> Caller:
     """Give who calls, as the guard has found out."""
     caller = request.scope["state"].get("caller")
     if not isinstance(caller, Caller):
         raise AuthenticationError("this needs a key", remedy="send Authorization: Bearer rlm_…")
     return caller
+
+
+def takes_gzip(scope: Scope) -> bool:
+    return any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])
 
 
 async def check_again(request: Request) -> None:
@@ -184,7 +228,7 @@ def _key_of(request: Request, operation: Operation) -> str | None:
 
 def answer(value: Any) -> Response:
     """Answer with a value as JSON; with nothing where there is none."""
-    return JsonReply(b"" if value is None else msgspec.json.encode(value)).response()
+    return JsonReply.of(value).response()
 
 
 # what does the job, by the method of `Memory` that the operation is

@@ -15,10 +15,15 @@ from ..._version import __version__
 from ...operations import OPERATIONS, TOOLS, Operation
 from ...text.docstrings import arguments_of, head_of
 from ..idempotency import LONGEST_KEY, may_be_kept
+from .conditions import has_tag
 from .endpoint import job_kind
 
 _TEMPLATE = "#/components/schemas/{name}"
 _JSON = "application/json"
+_PROBLEM = "#/components/responses/Problem"
+# `*`, or entity tags
+_TAG = r'(W/)?"[!#-~]*"'
+_LIST_OF_TAGS = rf"^(\*|{_TAG}( *, *{_TAG})*)$"
 _PARAMETER = re.compile(r"(?<=\{)\w+(?=\})")
 # of what most people try first
 _EXAMPLES: dict[str, dict[str, Any]] = {
@@ -60,6 +65,7 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
     taken = dict(zip([name for name, _ in named], schemas[1:], strict=False))
     results = iter(schemas[1 + len(named) :])
     paths: dict[str, dict[str, Any]] = {}
+    reads = {one.route.path: one for _, one in named if one.route and one.route.method == "GET"}
     for component in components.values():
         if doc := component.get("description", ""):
             _explain(component, doc)
@@ -71,6 +77,8 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
         route = one.route
         assert route is not None  # noqa: S101  # only such are named
         item = _operation(name, one, taken[name], result, components)
+        if has_tag(one, reads.get(route.path)):
+            _add_conditions(item, reads=one.hints.read_only)
         path = _known_path(route.path, paths, item)
         paths.setdefault(path, {})[route.method.lower()] = item
     description = {
@@ -211,6 +219,19 @@ def _headers(one: Operation) -> list[dict[str, Any]]:
     return headers
 
 
+def _add_conditions(item: dict[str, Any], *, reads: bool) -> None:
+    """Describe the entity tag of a record, and the headers that compare it."""
+    list_of_tags = {"pattern": _LIST_OF_TAGS}
+    changes = "done only if the record's ETag is one of these; `*`: if there is a record"
+    item["parameters"].append(_header("If-Match", changes, list_of_tags))
+    known = "answered with 304 if the record's ETag is one of these"
+    if reads:
+        item["parameters"].append(_header("If-None-Match", known, list_of_tags))
+        item["responses"]["304"] = {"description": "It is as it was"}
+    item["responses"]["412"] = {"$ref": _PROBLEM}
+    item["responses"]["200"]["headers"] = {"ETag": {"schema": {"type": "string"}}}
+
+
 def _header(name: str, description: str, bounds: dict[str, Any]) -> dict[str, Any]:
     schema = {"type": "string", **bounds}
     return {"name": name, "in": "header", "description": description, "schema": schema}
@@ -219,7 +240,7 @@ def _header(name: str, description: str, bounds: dict[str, Any]) -> dict[str, An
 def _responses(one: Operation, result: dict[str, Any] | None) -> dict[str, Any]:
     responses: dict[str, Any] = {
         "400": {"$ref": "#/components/responses/Malformed"},
-        "default": {"$ref": "#/components/responses/Problem"},
+        "default": {"$ref": _PROBLEM},
     }
     if one.carries == "out":
         responses["200"] = {"description": "The stream", "content": {one.media_type: {}}}
@@ -289,7 +310,7 @@ _OTHER_PATHS = {
                     "description": "Those that the key may call",
                     "content": {_JSON: {"schema": _TOOL_LIST}},
                 },
-                "default": {"$ref": "#/components/responses/Problem"},
+                "default": {"$ref": _PROBLEM},
             },
         }
     },
@@ -301,7 +322,7 @@ _OTHER_PATHS = {
             "parameters": [{"name": "id", "in": "path", "required": True, "schema": _ID}],
             "responses": {
                 "200": {"description": "The events", "content": {"text/event-stream": {}}},
-                "default": {"$ref": "#/components/responses/Problem"},
+                "default": {"$ref": _PROBLEM},
             },
         }
     },
@@ -321,7 +342,7 @@ _OTHER_PATHS = {
             "tags": ["health"],
             "responses": {
                 "200": {"description": "It can"},
-                "default": {"$ref": "#/components/responses/Problem"},
+                "default": {"$ref": _PROBLEM},
             },
         }
     },
