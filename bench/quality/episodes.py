@@ -2,12 +2,12 @@
 
     python -m bench.quality.episodes [--file NAME …] [--exclude PART] [--page]
 
-`episodes` has short chats by two writers who did not know the code, in the form of MEME (arXiv
+`episodes` has short chats by three writers who did not know the code, in the form of MEME (arXiv
 2605.12477): a turn says something that depends on something else, says so or lets it be seen, and
 a later turn tells that this has changed. All are read into one memory with other chats; where the
 dependency is stated, its turn has `rests_on`, as an agent would write it. Counted is how often the
 turn with the change is among the first 10 and 20 hits, and in a context. "without" leaves
-out the part `dependencies`. `a.json` was seen while the search was made, `b.json` was not.
+out the part `dependencies`. `a.json` was seen while the search was made, `b.json` and `c.json` were not.
 """
 
 from __future__ import annotations
