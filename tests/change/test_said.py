@@ -74,6 +74,21 @@ def test_what_was_made_of_the_old_text_is_stale_until_that_is_brought_back(memor
     assert memory.admin.check() == []
 
 
+def test_the_mark_is_dated_since_when_it_no_longer_holds(memory: Memory) -> None:
+    write(memory, OSLO, BANK, PLAN, replace(ROME, since=MAY))
+    found = find_stale(memory.admin.store.records, ("bank", "plan"))
+    assert [one.at for one in found.values()] == [MAY, MAY]
+    hit = next(hit for hit in memory.lookup("bank").records if hit.id == "bank")
+    assert str(hit.stale) == "home was replaced by rome, with effect from 2026-05-01"
+    # what touches the older text later does not move it, nor does what replaces the newer one
+    write(memory, Resource(id="bern", content="Ann lives in Bern.", replaces="rome"))
+    assert find_stale(memory.admin.store.records, ("bank",))["bank"].at == MAY
+    memory.unreplace("oslo")
+    write(memory, Resource(id="more", content="In the centre.", amends="oslo"))
+    amended = find_stale(memory.admin.store.records, ("bank",))["bank"]
+    assert amended.at == amended_of(memory.get_resource("oslo")).at  # type: ignore[union-attr]
+
+
 def test_the_chain_is_told_in_order_from_any_of_it(memory: Memory) -> None:
     write(
         memory,

@@ -161,6 +161,26 @@ def test_a_moment_rests_on_what_it_was_made_of_and_not_on_all_it_refers_to(memor
     assert stale(memory, "walk", "insight") == found
 
 
+def test_a_moment_written_by_hand_rests_on_what_it_is_about(memory: Memory) -> None:
+    memory.write([NOTE, Moment(id="walk", name="Walk", resource_refs=("note",))])
+    written = memory.write([CHANGED])
+    assert written.stale_ids == ("walk",)
+    assert stale(memory, "walk") == {"walk": ("changed", ("note",))}
+    # written back as it was read, it says no more than before
+    memory.write([replace(memory.get_moment("walk"), summary="Along the weir.")])
+    assert stale(memory, "walk") == {"walk": ("changed", ("note",))}
+    memory.confirm("walk")
+    assert stale(memory, "walk") == {}
+    # what it lies in is nothing it was made of
+    day = Moment(id="day", name="Day", summary="Sunny.")
+    memory.write([day, Moment(id="noon", name="Noon", parent_moment="day")])
+    memory.write([replace(day, summary="Rainy.")])
+    assert stale(memory, "noon") == {}
+    memory.forget("note")
+    assert memory.get_moment("walk").resource_refs == ()
+    assert stale(memory, "walk") == {}
+
+
 def test_a_circle_of_premises_ends(memory: Memory) -> None:
     memory.write([NOTE, made_of("a", "note", "b"), made_of("b", "a")])
     memory.write([made_of("a", "note", "b")])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from ..kv import Entry
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remake
 
@@ -35,7 +37,9 @@ class Known(Protocol):
 class Preferences(Protocol):
     """What the user prefers, for one question."""
 
-    def preferences(self, query: str, purpose: str = "") -> dict[str, float]:
+    def preferences(
+        self, query: str, purpose: str = "", as_of: datetime | None = None
+    ) -> dict[str, float]:
         """See `RecallOptions.preferences`."""
 
     def known(self, question: str, options: RecallOptions) -> Known:
@@ -47,18 +51,25 @@ class Preferences(Protocol):
 OnRewritten: TypeAlias = Callable[[Reads, Sequence[str]], Outdated]
 
 
+# Given what a transaction reads and the ids of texts that stay, of which it says that they are
+# replaced or amended, or rest on others.
+OnDoubted: TypeAlias = Callable[[Reads, Sequence[str]], Sequence[Entry]]
+
+
 class Hooks(Struct, frozen=True):
     """What features add. Without any, the kernel works by itself; what features made of texts that
     go is not made again then, so a store is opened with those that wrote it.
 
     Args:
         on_rewritten: says what no longer holds of a text that has other words now.
+        on_doubted: gives entries to write where a text is replaced or amended, or rests on others.
         on_changed: remake what was made of records that go because their text was read again.
         on_forgotten: remake what was made of records that are forgotten.
         preferences: what the user prefers, of an `Engine`; None: recall knows of no user.
     """
 
     on_rewritten: tuple[OnRewritten, ...] = ()
+    on_doubted: tuple[OnDoubted, ...] = ()
     on_changed: tuple[Remake, ...] = ()
     on_forgotten: tuple[Remake, ...] = ()
     preferences: Callable[[Any], Preferences] | None = None

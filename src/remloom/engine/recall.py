@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..errors import EmbedderError
 from ..model import Recall
 from .engine import Engine
 
 if TYPE_CHECKING:
+    from ..embed.contract import Floats
     from ..llm import LLM
+    from ..query.late_interaction import LateInteraction
     from ..retrieve import Recaller, Reranker
     from ..retrieve.options import RecallChanges, RecallOptions
+    from ..retrieve.past.store import PastStore
+    from ..store.contract import Store
+    from ..store.premises import FindStale
     from .hooks import Preferences
+
+
+class _OfPast(TypedDict, total=False):
+    find_stale: FindStale
+    past: PastStore
 
 
 _MOST_PARAPHRASES = 3
@@ -50,15 +63,18 @@ class Recalling:
         self, question: str, options: RecallOptions, preferences: Preferences | None
     ) -> Recall:
         if preferences is not None:
-            likes = preferences.preferences(question, options.purpose)
+            likes = preferences.preferences(question, options.purpose, options.as_of)
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
         reword = partial(paraphrase, self._engine.required_llm) if options.expand else None
-        return self._engine.ask(
-            lambda: self._open_recaller().recall(
-                question, options, reranker=reranker, paraphrase=reword
-            )
-        )
+
+        def answer() -> Recall:
+            recaller = self._open_recaller()
+            if options.as_of is not None:
+                recaller = self._recaller_at(question, options.as_of)
+            return recaller.recall(question, options, reranker=reranker, paraphrase=reword)
+
+        return self._engine.ask(answer)
 
     def context(self, question: str, options: RecallOptions | None, changes: RecallChanges) -> str:
         """Recall as text for a prompt; see `Memory.context`."""
@@ -84,19 +100,47 @@ class Recalling:
         engine = self._engine
         name = engine.embedder_name
         if name not in self._recallers:
-            from ..embed.bundled.sentence_embedder import model_card_of
-            from ..retrieve import Recaller
-
-            card = model_card_of(engine.embedder) if engine.embedder is not None else None
-            self._recallers[name] = Recaller(
-                engine.store,
-                engine.try_embed_query,
-                card,
-                engine.late_interaction,
-                deadline=engine.deadline,
-                has_learned_order=engine.settings.recall_order == "learned",
-            )
+            self._recallers[name] = self._make_recaller(engine.store, engine.late_interaction)
         return self._recallers[name]
+
+    def _recaller_at(self, question: str, at: datetime) -> Recaller:
+        """Make what recalls what was remembered at a time, for one question."""
+        from ..retrieve.past.store import PastStore
+
+        engine = self._engine
+        vectors_of = self._vectors_of_former if engine.embedder is not None else None
+        past = PastStore(engine.store, at, str(question), vectors_of)
+        store = cast("Store", past)
+        late = None
+        if engine.token_encoder is not None:
+            from ..query.late_interaction import LateInteraction
+
+            late = LateInteraction(store, engine.token_encoder, is_requested=False)
+        return self._make_recaller(store, late, find_stale=past.find_stale, past=past)
+
+    def _vectors_of_former(self, texts: Sequence[str]) -> dict[str, Floats]:
+        """Make the vectors of former texts; without, their words are all there is to go by."""
+        try:
+            return self._engine.sentence_vectors.of(texts, self._engine.deadline())
+        except EmbedderError:
+            return {}
+
+    def _make_recaller(
+        self, store: Store, late: LateInteraction | None, **more: Unpack[_OfPast]
+    ) -> Recaller:
+        from ..embed.bundled.sentence_embedder import model_card_of
+        from ..retrieve import Recaller
+
+        engine = self._engine
+        return Recaller(
+            store,
+            engine.try_embed_query,
+            model_card_of(engine.embedder) if engine.embedder is not None else None,
+            late,
+            deadline=engine.deadline,
+            has_learned_order=engine.settings.recall_order == "learned",
+            **more,
+        )
 
     def _load_reranker(self, reranker: Reranker | str | None) -> Reranker | None:
         """Give the reranker itself: by default that of the settings; by name it is loaded once."""

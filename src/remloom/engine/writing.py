@@ -158,6 +158,7 @@ class Writing:
                     remedy='open the memory with embedder="none" to bring vectors of your own',
                 )
         batch = self._without_outdated(reads or self._store, batch, hidden)
+        batch = self._with_doubts(reads or self._store, batch)
         batch = with_superseded(reads or self._store, batch)
         return msgspec.structs.replace(batch, expected=expected) if expected else batch
 
@@ -366,6 +367,18 @@ class Writing:
                 *(entry for one in outdated for entry in one.entries),
             ),
         )
+
+    def _with_doubts(self, reads: Reads, batch: Batch) -> Batch:
+        """Add to a batch what features keep of texts that it replaces or amends, and of stored ones
+        that it says to rest on others."""
+        older = [one.replacing for one in batch.records if one.replacing is not None]
+        doubted = [find_by_id(reads, one.id).id for one in older if one.reason == "changed"]
+        texts = (one.record for one in batch.records if isinstance(one.record, Resource))
+        doubted += [text.id for text in texts if text.rests_on]
+        if not doubted:
+            return batch
+        entries = [one for find in self._engine.hooks.on_doubted for one in find(reads, doubted)]
+        return msgspec.structs.replace(batch, entries=(*batch.entries, *entries))
 
 
 def _content_key(resource: Resource) -> tuple[object, ...]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 # options of recall that are of one's own memory alone
-OWN_OPTIONS = ("profile", "purpose", "expand", "rerank", "explain")
+OWN_OPTIONS = ("profile", "purpose", "expand", "rerank", "explain", "as_of")
 
 
 class Federation:
@@ -277,8 +277,8 @@ class Federation:
     ) -> FederatedAnswer:
         """Recall what answers a question, of the resources, entities and moments that were granted.
 
-        The options are those of `Memory.recall`, but for `profile`, `purpose`, `expand`, `rerank`
-        and `explain`, which are of one's own memory. Each tenant abstains for itself.
+        The options are those of `Memory.recall`, but for `profile`, `purpose`, `expand`, `rerank`,
+        `explain` and `as_of`, which are of one's own memory. Each tenant abstains for itself.
         """
         options = with_changes(options, changes)
         _check_options(options)

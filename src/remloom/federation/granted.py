@@ -10,11 +10,9 @@ granted. So records are scored by what they say themselves.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from math import log1p
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,17 +22,16 @@ from ..errors import ForbiddenError, InvalidInputError
 from ..model import Entity, Moment, Record, Resource, Row
 from ..model.premises import Stale
 from ..predicates import All, And, In, Not, Or, Predicate, Query, VectorSimilar
+from ..retrieve.scores import score_texts
 from ..sql.columns import RENAMED
 from ..store.batch import Vector
 from ..store.contract import Store
 from ..store.definitions import Schemas
-from ..store.encoding import SCHEMAS, embedded_text
+from ..store.encoding import SCHEMAS
 from ..store.indexes.name_similarity import NameMatches, split_name
-from ..store.indexes.postings import K1, B
 from ..store.premises import find_stale, named
 from ..store.results import Match, with_summaries
 from ..store.specs import MOST_SUMMARIES, EdgeSpec, NameSpec, SearchSpec
-from ..text.analysis import term_set, terms
 
 _AT_ONCE = 500  # ids of one query
 _POOL = 300  # records with words of a question that are ranked again, at least
@@ -338,24 +335,3 @@ def score_names(text: str, records: Sequence[Record], threshold: float) -> list[
         for number, score in found.best():
             matches.append(Match(record, score, keys[number]))
     return sorted(matches, key=lambda match: (-match.score, match.matched, match.record.id))
-
-
-def score_texts(question: str, records: Sequence[Record]) -> list[Match]:
-    """Rank the records whose own text has words of the question, best first; ties by id."""
-    query_terms = term_set(question)
-    counts = [Counter(terms(embedded_text(record))) for record in records]
-    lengths = [sum(count.values()) for count in counts]
-    average = sum(lengths) / max(1, len(lengths)) or 1.0
-    weights = {}
-    for term in query_terms:
-        having = sum(1 for count in counts if term in count)
-        weights[term] = log1p((len(counts) - having + 0.5) / (having + 0.5))
-    matches = []
-    for record, count, length in zip(records, counts, lengths, strict=True):
-        saturation = K1 * (1 - B + B * length / average)
-        score = 0.0
-        for term in sorted(query_terms & count.keys()):
-            score += weights[term] * (K1 + 1) * count[term] / (count[term] + saturation)
-        if score:
-            matches.append(Match(record, score))
-    return sorted(matches, key=lambda match: (-match.score, match.record.id))

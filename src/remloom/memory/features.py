@@ -7,6 +7,7 @@ from functools import partial
 
 from ..engine.engine import Engine
 from ..engine.hooks import Hooks, Outdated, Preferences
+from ..kv import Entry
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 
@@ -21,6 +22,12 @@ def _withdraw_evidence(reads: Reads, passages: Sequence[str]) -> Outdated:
     ends = ends_of_nothing(reads, evidence, by_hand=False)
     records = dict.fromkeys((*evidence, *(one.id for one in ends)))
     return Outdated(tuple(records), tuple(seen_entries(reads, passages)))
+
+
+def _doubt_evidence(reads: Reads, passages: Sequence[str]) -> list[Entry]:
+    from ..profile.beliefs.stale import doubt_entries
+
+    return doubt_entries(reads, passages)
 
 
 def _remake_dreams(reads: Reads, removed: RemovedRecords) -> Remade:
@@ -55,6 +62,7 @@ def _preferences(engine: Engine) -> Preferences:
 
 FEATURES = Hooks(
     on_rewritten=(_withdraw_evidence,),
+    on_doubted=(_doubt_evidence,),
     on_changed=(_retell, partial(_withdraw_ends, by_hand=False)),
     on_forgotten=(_remake_dreams, _remake_affinities, _withdraw_ends),
     preferences=_preferences,

@@ -236,8 +236,10 @@ class Recall(Struct, frozen=True, kw_only=True):
     hits: list[RecallHit] = []
     abstained: bool = False
     reason: str = ""
-    # what was left out for it took too long, or a token encoder that nobody asked for failed
+    # what was left out for it took too long, or a token encoder that nobody asked for failed; of
+    # `as_of`, what was not looked at
     note: str = ""
+    as_of: datetime | None = None  # when it was remembered so; None: now
     window: tuple[datetime, datetime] | None = None  # the time it is about: from, until
     # of the hits as `Memory.context` writes them; counted only with a budget or `explain`
     tokens: int = 0
@@ -247,6 +249,7 @@ class Recall(Struct, frozen=True, kw_only=True):
     def as_dict(self) -> dict[str, Any]:
         """Show the recall as JSON-ready values."""
         shown: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["as_of"] = self.as_of and self.as_of.isoformat()
         shown["window"] = [at.isoformat() for at in self.window] if self.window else None
         shown["hits"] = [hit.as_dict() for hit in self.hits]
         return shown

@@ -34,7 +34,8 @@ class Stale(Struct, frozen=True, kw_only=True):
     reason: Literal["changed", "replaced", "amended", "expired", "gone", "below"]
     # ids, from one that it was made of down to the premise; empty: whoever asks may not see them
     path: tuple[str, ...] = ()
-    # when the premise was updated last, expired or went; None: whoever asks may not see it
+    # since when the premise does not hold: as was said with what replaces it; else when it was
+    # updated last, expired or went. None: whoever asks may not see it
     at: datetime | None = None
     name: str = ""  # of a premise that is gone
     uri: str = ""  # where that was read
@@ -52,10 +53,11 @@ class Stale(Struct, frozen=True, kw_only=True):
     def in_words(self, name: str = "") -> str:
         """Say why, with the name of what changed; default its id."""
         since = f" on {self.at:%Y-%m-%d}" if self.at else ""
+        effect = f", with effect from {self.at:%Y-%m-%d}" if self.at else ""
         what = name or self.premise or "something that it rests on"
         return {
             "changed": f"{what} changed{since}",
-            "replaced": f"{what} was replaced{self.by and f' by {self.by}'}{since}",
+            "replaced": f"{what} was replaced{self.by and f' by {self.by}'}{effect}",
             "amended": f"{what} was amended{self.by and f' by {self.by}'}{since}",
             "expired": f"{what} expired{since}",
             "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}{since}",

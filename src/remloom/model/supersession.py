@@ -60,6 +60,14 @@ def amended_of(record: Record) -> Amended | None:
     return found
 
 
+def ended_at_of(record: Record) -> datetime | None:
+    """Return since when a text does not hold, or is not all there is to say, as was said."""
+    superseded, amended = superseded_of(record), amended_of(record)
+    if superseded is not None:
+        return superseded.since
+    return amended.at if amended is not None else None
+
+
 def successor_of(record: Record) -> str:
     """Return the id of what replaces or amends a record, or an empty string."""
     mark = superseded_of(record) or amended_of(record)

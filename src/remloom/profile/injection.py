@@ -25,7 +25,7 @@ from .context.build import (
     likes_of,
     rules_for,
 )
-from .context.context_line import clean, doubt_of_safety, shown_value
+from .context.context_line import clean, doubt_of_passage, doubt_of_safety, shown_value
 from .context.relevance import (
     Relevance,
     has_nearness,
@@ -113,12 +113,15 @@ class Injection:
             budget_tokens=budget,
             # what could hurt goes before all that is recalled
             safety_tokens=options.budget_tokens or 0,
+            as_of=options.as_of,
             count_tokens=options.count_tokens,
         )
 
-    def preferences(self, query: str, purpose: str = "") -> dict[str, float]:
+    def preferences(
+        self, query: str, purpose: str = "", as_of: datetime | None = None
+    ) -> dict[str, float]:
         """What the user likes and dislikes, for `RecallOptions.preferences`."""
-        return likes_of(*self._need(query, purpose))
+        return likes_of(*self._need(query, purpose, as_of=as_of))
 
     def remme_text(self, query: str, memories: Sequence[str], purpose: str = "") -> str:
         """Write memories and preferences as seed 4 has them. Source: seed 4, "Agent Injection".
@@ -262,7 +265,8 @@ def _allowed_values(
         slot = slots.get_or_extra(belief.slot)
         if rules.allow(belief, slot, named=relevance.by_words(slot, belief.value)):
             value = shown_value(belief.label, belief.value)
-            if slot.is_safety and (doubt := doubt_of_safety(belief)):
+            doubt = doubt_of_safety(belief) if slot.is_safety else doubt_of_passage(belief)
+            if doubt:
                 value += f" ({doubt})"
             (safety if slot.is_safety else values).setdefault(belief.slot, []).append(value)
     return safety, values

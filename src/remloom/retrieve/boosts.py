@@ -150,7 +150,7 @@ def _boost_recent(candidates: Candidates, question: RecallQuestion, weight: floa
     if options.half_life is None and options.mode != "contextual":
         return
     half_life = options.half_life or HALF_LIFE
-    now = options.now or datetime.now(UTC)
+    now = options.now or options.as_of or datetime.now(UTC)
     for candidate in candidates:
         at = getattr(candidate.record, "starts_at", None) or candidate.record.created_at
         if at is not None:

@@ -68,9 +68,16 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         stale: what was made of something that changed since: "mark" gives it behind the other
             hits, with the reason and with what changed, the default; "omit" gives others in its
             place; "only" gives nothing else.
+        as_of: what was remembered at a time, with a time zone, by when it was written here: what
+            was written later is left out, and what was replaced or written over since says what it
+            said then (`RecallHit.retracted_at`: it was said to be wrong later). Default the
+            present. What a file or chat said before it was read again, and what was forgotten, is
+            not kept. Goes with neither `where`, nor mode "temporal", nor stale="only", which
+            search what is now; `now` is that time then, unless it is given.
 
     Raises:
-        InvalidInputError: a number out of its range, or a time without a zone.
+        InvalidInputError: a number out of its range, a time without a zone, or `as_of` with what it
+            does not go with.
         UnknownNameError: a mode, fusion or way with what is stale that does not exist.
     """
 
@@ -96,6 +103,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     count_tokens: Callable[[str], int] | None = None
     explain: bool = False
     stale: StaleWay = "mark"
+    as_of: datetime | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -126,9 +134,25 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
                 raise InvalidInputError(
                     f"a preference is a number from -1 to 1, not {worth!r} as for {label!r}"
                 )
-        if self.now is not None and self.now.tzinfo is None:
+        for name, time in (("now", self.now), ("as_of", self.as_of)):
+            if time is not None and time.tzinfo is None:
+                raise InvalidInputError(
+                    f"{name} {time.isoformat()} has no time zone", remedy="use datetime.now(UTC)"
+                )
+        if self.as_of is not None:
+            self._check_past()
+
+    def _check_past(self) -> None:
+        """Refuse what would be looked up in what is now."""
+        taken = {
+            "where": self.where is not None,
+            'mode="temporal"': self.mode == "temporal",
+            'stale="only"': self.stale == "only",
+        }
+        for name in (name for name, is_taken in taken.items() if is_taken):
             raise InvalidInputError(
-                f"now {self.now.isoformat()} has no time zone", remedy="use datetime.now(UTC)"
+                f"{name} goes by what records are now, not by what they were at `as_of`",
+                remedy=f"leave out {name}, or ask without `as_of`",
             )
 
     def _check_counts(self) -> None:
@@ -185,6 +209,7 @@ class RecallChanges(TypedDict, total=False):
     count_tokens: Callable[[str], int] | None
     explain: bool
     stale: StaleWay
+    as_of: datetime | None
 
 
 def with_changes(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ def within_budget(
     budget: int | None,
     counter: CountTokens | None,
     asked: str = "",
+    as_of: datetime | None = None,
 ) -> tuple[list[RecallHit], int]:
     """Choose what fits the budget together, best first; with the tokens of its text.
 
@@ -47,9 +49,9 @@ def within_budget(
     with its neighbours is taken without them; one that does not fit at all is passed over.
     """
     if budget is None:
-        return list(hits), count_tokens(_written(hits, asked), counter) if hits else 0
+        return list(hits), count_tokens(_written(hits, asked, as_of), counter) if hits else 0
     chosen: dict[int, RecallHit] = {}  # by place
-    used = count_tokens(HEAD, counter)
+    used = count_tokens(_head(as_of), counter)
     sizes = [count_tokens(_quoted(hit.record), counter) for hit in hits]
     shown: set[str] = set()
     above: dict[object, RecallHit] = {}  # by session, and by source
@@ -80,7 +82,7 @@ def within_budget(
     while chosen:
         # a tokenizer may count a text otherwise than its lines
         within = [chosen[place] for place in sorted(chosen)]
-        used = count_tokens(_written(within, asked), counter)
+        used = count_tokens(_written(within, asked, as_of), counter)
         if used <= budget:
             return within, used
         chosen.popitem()
@@ -96,10 +98,19 @@ def text_of(recall: Recall) -> str:
     """
     if not recall.hits:
         return f"Nothing remembered answers this ({one_line(recall.reason, 0)}).\n"
-    return _written(recall.hits, recall.asked)
+    return _written(recall.hits, recall.asked, recall.as_of)
 
 
-def _written(hits: Sequence[RecallHit], asked: str) -> str:
+def _head(as_of: datetime | None) -> str:
+    if as_of is None:
+        return HEAD
+    return (
+        f"{HEAD}It is as it stood at {as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC, by when it was "
+        "written; what was read again or forgotten since is not kept.\n"
+    )
+
+
+def _written(hits: Sequence[RecallHit], asked: str, as_of: datetime | None) -> str:
     shown = {hit.id for hit in hits}
     lines = []
     above = None
@@ -116,7 +127,7 @@ def _written(hits: Sequence[RecallHit], asked: str) -> str:
             shown.add(hit.changed.id)
             lines += _now(hit.changed), _quoted(hit.changed)
         above = hit
-    return HEAD + "".join(lines)
+    return _head(as_of) + "".join(lines)
 
 
 def _arranged(hits: Sequence[RecallHit], asked: str) -> list[RecallHit]:
@@ -183,6 +194,8 @@ def _heading(hit: RecallHit, above: RecallHit | None) -> str:
         day,
         trust,
         quoted(hit.stale) if hit.stale is not None else "",
+        f"retracted as wrong on {hit.retracted_at:%Y-%m-%d}" if hit.retracted_at else "",
+        "written later: what it said then is not kept" if hit.written_later else "",
     ]
     return (" · ".join(part for part in about if part) or quoted(hit.source)) + "\n"
 

@@ -67,6 +67,9 @@ _CHAIN = re.compile(
 )
 
 
+_BY_TIME = ("auto", "temporal")
+
+
 class Embed(Protocol):
     """Gives the unit vector of a text, or None when there is no embedder. By default it has a
     deadline of its own."""
@@ -182,7 +185,7 @@ class RecallQuestion:
             self.text = text
         asks_time = options.mode != "hybrid" and not is_long(self.text)
         if asks_time or options.mode == "temporal":
-            self.window = find_window(self.text, options.now)
+            self.window = find_window(self.text, options.now or options.as_of)
         else:
             self.window = None
         if options.mode == "temporal" and self.window is None:
@@ -237,7 +240,8 @@ class RecallQuestion:
     @property
     def only_window(self) -> Window | None:
         """The time that it names, if nothing else is asked: what happened then is the answer."""
-        if self.window and self.window.alone and self.options.mode in ("auto", "temporal"):
+        is_of_now = self.options.as_of is None
+        if is_of_now and self.window and self.window.alone and self.options.mode in _BY_TIME:
             return self.window
         return None
 

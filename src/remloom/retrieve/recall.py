@@ -49,6 +49,7 @@ from .timeline import nearest_days, timeline
 
 if TYPE_CHECKING:
     from ..query.late_interaction import LateInteraction, TokenQuestion
+    from .past.store import PastStore
 
 
 # the most that each part adds to a score
@@ -97,6 +98,7 @@ class Recaller:
             encoder; default none.
         has_learned_order: whether the order of turns is corrected by what was learned.
         find_stale: gives which of some records are stale; default all that the store knows.
+        past: the store, where it is one of a time.
     """
 
     def __init__(
@@ -109,8 +111,10 @@ class Recaller:
         deadline: Callable[[], Deadline] = Deadline,
         has_learned_order: bool = True,
         find_stale: FindStale | None = None,
+        past: PastStore | None = None,
     ) -> None:
         self._store = store
+        self._past = past
         self._find_stale = find_stale or finder_of(store.records)
         self._embed = embed
         self._card = card
@@ -240,11 +244,16 @@ class Recaller:
             hits=stale_last(hits),
             abstained=not hits,
             reason=reason,
-            note="; ".join(question.notes),
+            note="; ".join(self._notes(question)),
+            as_of=options.as_of,
             window=question.window.span if question.window else None,
             tokens=tokens,
             explained=_explained(candidates, question, weights, began) if options.explain else {},
         )
+
+    def _notes(self, question: RecallQuestion) -> list[str]:
+        of_past = self._past.note if self._past is not None else ""
+        return [*question.notes, *filter(None, [of_past])]
 
     def _corrects(self, question: RecallQuestion) -> bool:
         """Whether the order of turns is corrected: not that of ranks, of which nothing was learned,
@@ -266,8 +275,10 @@ class Recaller:
             hits = stale.marked(hits, self._store.records)
             reach = question.options.neighbours
             if reach is None:
-                return with_questions(self._store, hits)
-            return with_neighbours(self._store, hits, reach)
+                hits = with_questions(self._store, hits)
+            else:
+                hits = with_neighbours(self._store, hits, reach)
+            return hits if self._past is None else self._past.told(hits)
 
     def _begin(self, question: RecallQuestion) -> dict[str, Callable[[], Ranking | None]]:
         pool = REQUEST_POOL if question.kind in (REQUEST, *OVERVIEWS) else POOL
@@ -386,7 +397,8 @@ def _within_budget(
     """The hits that fit the budget, and their tokens; 0 where nobody asks, as counting is slow."""
     if options.budget_tokens is None and not options.explain:
         return hits, 0
-    return within_budget(hits, options.budget_tokens, options.count_tokens, asked)
+    budget, counter = options.budget_tokens, options.count_tokens
+    return within_budget(hits, budget, counter, asked, options.as_of)
 
 
 def _over_budget(options: RecallOptions, hits: Sequence[RecallHit]) -> str:
@@ -394,7 +406,9 @@ def _over_budget(options: RecallOptions, hits: Sequence[RecallHit]) -> str:
     if not hits:
         return ""
     alone = (replace(hit, before=(), after=()) for hit in hits)
-    needed = min(within_budget([hit], None, options.count_tokens)[1] for hit in alone)
+    needed = min(
+        within_budget([hit], None, options.count_tokens, as_of=options.as_of)[1] for hit in alone
+    )
     return (
         f"a budget of {options.budget_tokens} tokens holds none of what was found: "
         f"the shortest needs {needed}"

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from math import log1p
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import VectorError
+from ..model import Record
 from ..store.batch import Vector
+from ..store.encoding import embedded_text
+from ..store.results import Match
+from ..store.specs import K1, B
+from ..text.analysis import term_set, terms
 
 if TYPE_CHECKING:
     from ..embed.contract import Floats
@@ -86,3 +93,24 @@ def rows_of(windows: Sequence[Vector], dims: int) -> Floats:
             f"the vectors have {rows.shape[1]} dimensions, that of the question {dims}"
         )
     return rows
+
+
+def score_texts(question: str, records: Sequence[Record]) -> list[Match]:
+    """Rank the records whose own text has words of the question, best first; ties by id."""
+    query_terms = term_set(question)
+    counts = [Counter(terms(embedded_text(record))) for record in records]
+    lengths = [sum(count.values()) for count in counts]
+    average = sum(lengths) / max(1, len(lengths)) or 1.0
+    weights = {}
+    for term in query_terms:
+        having = sum(1 for count in counts if term in count)
+        weights[term] = log1p((len(counts) - having + 0.5) / (having + 0.5))
+    matches = []
+    for record, count, length in zip(records, counts, lengths, strict=True):
+        saturation = K1 * (1 - B + B * length / average)
+        score = 0.0
+        for term in sorted(query_terms & count.keys()):
+            score += weights[term] * (K1 + 1) * count[term] / (count[term] + saturation)
+        if score:
+            matches.append(Match(record, score))
+    return sorted(matches, key=lambda match: (-match.score, match.record.id))

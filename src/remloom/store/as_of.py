@@ -17,11 +17,27 @@ from ..errors import NotFoundError
 from ..kv import KeyRange
 from ..model import Entity, Record, Resource, is_written_after
 from ..model.supersession import REPLACES, SUPERSEDED, superseded_of, without_mark
-from .changes import DIGITS, KEPT, MARK, NAME, Change, decode, facts_of, free_name, prefix_of, short
+from .changes import (
+    CHANGE,
+    DIGITS,
+    KEPT,
+    MARK,
+    NAME,
+    Change,
+    decode,
+    facts_of,
+    free_name,
+    prefix_of,
+    short,
+)
 from .contract import Store
+from .encoding import micros
 from .rules.merge import keys_of
+from .specs import LOOKUP_EDGES
 
 _PAGE = 50  # changes read at a time
+_MANY = 1_000  # the same of all records
+_MOST_READ = 100  # changes for each record that is wanted
 
 
 def changes(store: Store, id: str) -> Iterator[Change]:
@@ -35,6 +51,26 @@ def changes(store: Store, id: str) -> Iterator[Change]:
             decode(entry.value) for entry in entries if len(entry.key) == len(prefix) + DIGITS
         )
         after = entries[-1].key
+
+
+def changed_after(store: Store, at: datetime, limit: int) -> tuple[list[str], bool]:
+    """List the ids of records of which a change is kept that was made after a time, up to `limit`;
+    and whether these are all. It reads a change for each that is kept, a hundred times `limit` of
+    them at most."""
+    time = micros(at) or 0
+    found: dict[str, None] = {}
+    after, left = "", _MOST_READ * limit
+    while left > 0:
+        entries = store.kv.list(CHANGE, KeyRange(after=after, limit=min(_MANY, left)))
+        for entry in entries:
+            id, _, digits = entry.key.rpartition(MARK)
+            if int(digits) > time:
+                found[id] = None
+        if len(found) > limit or not entries:
+            break
+        after = entries[-1].key
+        left -= len(entries)
+    return list(found)[:limit], left > 0 and len(found) <= limit
 
 
 def record_at(store: Store, record: Record, at: datetime) -> Record | None:
@@ -133,9 +169,18 @@ def _step(before: Any, after: Any) -> dict[str, Any]:
     return {"from": before, "to": after}
 
 
-def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list[Record]]:
-    """Look up what had these keys, as it was (see `record_at`)."""
-    records_by_key = store.records.lookup(keys, as_of=at)
+def lookup_at(
+    store: Store,
+    keys: Sequence[str],
+    at: datetime,
+    *,
+    edges: int = LOOKUP_EDGES,
+    limit: int | None = None,
+    own: bool = False,
+) -> dict[str, list[Record]]:
+    """Look up what had these keys, as it was (see `record_at`). The options are those of
+    `Records.lookup`; of what has a key now `limit` records are looked at."""
+    records_by_key = store.records.lookup(keys, edges=edges, as_of=at, limit=limit, own=own)
     for key, records in records_by_key.items():
         known_ids = {record.id for record in records}
         former = [
@@ -147,7 +192,7 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
             if record is not None:
                 # looked up by its name now, for its edges
                 name_key = labels.key(record.name)
-                namesakes = store.records.lookup([name_key], as_of=at)[name_key]
+                namesakes = store.records.lookup([name_key], edges=edges, as_of=at)[name_key]
                 records += [namesake for namesake in namesakes if namesake.id == id]
         past_records = [
             record_at(store, record, at) for record in records if not is_replaced(record, at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from ..errors import LabelError
 from ..kv import KeyRange, rests_ref
 from ..model import Edge, Hit, Node, Record
 from ..model.premises import Fault, Stale, premises_of
-from ..model.supersession import successor_of, superseded_of
+from ..model.supersession import ended_at_of, successor_of, superseded_of
 from .batch import Batch
 from .components import RecordReads
 from .contract import Reads
@@ -40,40 +41,77 @@ _Found = TypeVar("_Found", bound=Hit | Node)
 QUOTED, STALE = "quoted", "stale"
 
 
-def find_stale(records: RecordReads, ids: Iterable[str]) -> dict[str, Stale]:
+def find_stale(
+    records: RecordReads, ids: Iterable[str], *, as_of: datetime | None = None
+) -> dict[str, Stale]:
     """Return, by id, which of these records are stale, and why: the nearest premise that changed,
     expired or is gone. A premise of which it is not known what it said changes nothing.
 
     It is computed, not stored: what is put back is no longer stale. It costs a statement for each
     level of derivation.
+
+    Args:
+        as_of: leave out what changed after a time; what was put back since is not known.
     """
     asked = list(dict.fromkeys(ids))
     below = _premises_below(records, asked)
+    if as_of is not None:
+        below = {id: _faulty_at(records, some, as_of) for id, some in below.items()}
     found = ((id, _nearest(id, below)) for id in asked)
-    return _with_successors(records, {id: stale for id, stale in found if stale is not None})
+    return _with_successors(records, as_of, {id: stale for id, stale in found if stale is not None})
 
 
-def _with_successors(records: RecordReads, found: dict[str, Stale]) -> dict[str, Stale]:
-    """Add what was said to replace or amend the premises that changed: the newest of a chain."""
+def _faulty_at(records: RecordReads, some: Iterable[Premise], at: datetime) -> list[Premise]:
+    """Premises, of those that changed after a time only what they rest on themselves."""
+
+    def counts(one: Premise) -> bool:
+        changed_at = (one.fault and _ended_at(records, one.id)) or one.at
+        return changed_at is None or changed_at <= at
+
+    return [
+        one if counts(one) else replace(one, quoted=one.says, expires=None)
+        for one in some
+        if one.fault != "gone" or counts(one)
+    ]
+
+
+def _with_successors(
+    records: RecordReads, as_of: datetime | None, found: dict[str, Stale]
+) -> dict[str, Stale]:
+    """Add what was said to replace or amend the premises that changed, the newest of a chain, and
+    since when they do not hold."""
     changed = {one.premise for one in found.values() if one.reason in ("changed", "below")}
-    by = {id: found_newest for id in changed if (found_newest := newest(records, id))}
+    by = {id: found_newest for id in changed if (found_newest := newest(records, id, as_of))}
+    ends = {id: _ended_at(records, id) for id in by}
     told = dict(found)
     for id, stale in found.items():
         if stale.premise in by:
             successor, reason = by[stale.premise]
             told[id] = replace(
-                stale, reason=reason if stale.reason == "changed" else stale.reason, by=successor
+                stale,
+                reason=reason if stale.reason == "changed" else stale.reason,
+                by=successor,
+                at=ends[stale.premise] or stale.at,
             )
     return told
 
 
-def newest(records: RecordReads, id: str) -> tuple[str, Literal["replaced", "amended"]] | None:
+def _ended_at(records: RecordReads, id: str) -> datetime | None:
+    """Since when a text does not hold, or is not all there is to say, as was said."""
+    record = records.get(None, id)
+    return None if record is None else ended_at_of(record)
+
+
+def newest(
+    records: RecordReads, id: str, as_of: datetime | None = None
+) -> tuple[str, Literal["replaced", "amended"]] | None:
     """Return the id of the newest text of a chain, and whether it only amends the first."""
     known = [id]
     reason: Literal["replaced", "amended"] = "amended"
     while (record := records.get(None, known[-1])) is not None:
         by = successor_of(record)
-        if not by or by in known:
+        ended_at = ended_at_of(record)
+        if not by or by in known or (as_of and ended_at and ended_at > as_of):
             break
         known.append(by)
         if superseded_of(record) is not None:

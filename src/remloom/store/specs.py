@@ -16,6 +16,7 @@ from ..predicates import Predicate
 LOOKUP_EDGES = 100  # shown on a record that is looked up by key
 MOST_WORDS = 4  # of a name that is looked for in texts
 MOST_NAMESAKES = 1_000  # records that one name tells of: what more of them share is a word
+K1, B = 1.2, 0.75  # of BM25
 MOST_SUMMARIES = 5  # found beside the records of a schema
 
 

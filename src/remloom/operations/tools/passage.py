@@ -64,8 +64,9 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name in ("aliases", "present_persons", "topic_tags"):
             if fields.get(name):
                 facts[name] = [_name_of(item) for item in fields[name]]
-        if retracted := fields.get("retracted_at"):
-            facts["retracted_at"] = retracted
+        for name in ("retracted_at", "written_later"):
+            if fields.get(name):
+                facts[name] = fields[name]
         return cls(
             id=fields["id"],
             name=fields["name"],
@@ -88,7 +89,11 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @classmethod
     def of_hit(cls, hit: Hit, **more: Any) -> Passage:
         stale = str(hit.stale) if hit.stale is not None else ""
-        return cls.of(hit.record, score=round(hit.score, 4), stale=stale, **more)
+        passage = cls.of(hit.record, score=round(hit.score, 4), stale=stale, **more)
+        of_past: dict[str, Any] = {"written_later": True} if hit.written_later else {}
+        if hit.retracted_at is not None:
+            of_past["retracted_at"] = hit.retracted_at.isoformat()
+        return replace(passage, facts=passage.facts | of_past) if of_past else passage
 
 
 def _marks(record: Record) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Literal["mark", "omit", "only"],
         Meta(description="what may not hold"),
     ] = "mark"
+    as_of: Annotated[Time, Meta(description="what was known then")] = ""
 
 
 class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,6 +49,8 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hits: list[Passage]
     abstained: bool
     reason: str = ""
+    note: str = ""
+    as_of: str = ""
     window: list[str] = []
     tokens: int = 0
     explained: dict[str, Any] = {}
@@ -67,11 +70,14 @@ def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> R
         where=values.where or None,
         explain=values.explain,
         stale=values.stale,
+        as_of=parse_time(values.as_of, "as_of"),
     )
     return Recalled(
         hits=_passages(found),
         abstained=found.abstained,
         reason=found.reason,
+        note=found.note,
+        as_of=found.as_of.isoformat() if found.as_of else "",
         window=[at.isoformat() for at in found.window] if found.window else [],
         tokens=found.tokens,
         explained=found.explained,
@@ -114,7 +120,10 @@ def _why(reason: Reason) -> str:
 def _text(value: Recalled) -> str:
     if not value.hits:
         return f"Nothing remembered answers this ({one_line(value.reason, 0)})."
-    return quote_all(value.hits)
+    if not value.as_of:
+        return quote_all(value.hits)
+    told = f"As it stood at {value.as_of}; what was read again or forgotten since is not kept.\n"
+    return told + quote_all(value.hits)
 
 
 RECALL = tool(

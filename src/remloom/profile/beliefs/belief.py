@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...model.premises import Stale
 from ..evidence.claim import Polarity, Signal, Value
 from ..evidence.evidence import BY_HAND, Authority, Evidence, value_key
 from ..slots.slot import Hub, Slot
@@ -129,6 +130,9 @@ class Belief(Struct, frozen=True, kw_only=True):
         pieces: how many pieces of evidence there are, for and against.
         rivals: of what could hurt (`Slot.is_safety`) and has one value at a time, the others that
             were said and that nobody settled: any of them may hold.
+        stale: why it may not hold any more, or, if it has ended, may hold still: the passage that
+            it rests on was replaced or amended, or has expired, and nobody has said the same since.
+            None: nothing is known against it. (The state "stale" is what time alone does.)
     """
 
     id: str
@@ -158,6 +162,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     hidden: bool = False
     rivals: tuple[Held, ...] = ()
+    stale: Stale | None = None
 
     @property
     def holds(self) -> bool:

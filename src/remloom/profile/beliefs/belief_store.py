@@ -47,6 +47,7 @@ from ..slots.slot import EXTRAS, OWN_WORDS, Slot
 from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, retracted_at, view
 from .profile import Profile
 from .reliability import Constants
+from .stale import doubts_of, why_stale
 
 # namespaces of the entries
 BELIEF = "profile.belief"  # a fold that is kept
@@ -118,14 +119,33 @@ class BeliefStore:
         """The beliefs about a person, those that have ended too, by slot and scope: now, or as
         of a time, computed again from all evidence."""
         if as_of is not None:
-            return self._believed_at(subject, as_of)
+            return self._with_stale(subject, self._believed_at(subject, as_of), as_of)
         read = self._read(subject)
         before = _last_read.setdefault(self._store, {}).get(subject)
         if before is not None and read.is_as(before):
-            return list(before.beliefs)
+            return self._with_stale(subject, before.beliefs)
         beliefs = self._viewed(subject, self._folds(subject, read), _marks_of(read.marks), read.at)
         _last_read[self._store][subject] = replace(read, beliefs=tuple(beliefs))
-        return beliefs
+        return self._with_stale(subject, beliefs)
+
+    def _with_stale(
+        self, subject: str, beliefs: Iterable[Belief], as_of: datetime | None = None
+    ) -> list[Belief]:
+        """The beliefs, those that may not hold any more with the reason. It costs by the evidence
+        on these alone."""
+        with self._store.snapshot():
+            doubts = doubts_of(self._store, subject, as_of)
+            if not doubts:
+                return list(beliefs)
+            evidence = [doubt.evidence for doubt in doubts.values()]
+            doubted = {self.key_of(one) for one in evidence if one.slot}
+            return [
+                replace(belief, stale=stale)
+                if (belief.id in doubted or not belief.holds)
+                and (stale := why_stale(belief, doubts, partial(self.pieces_on, belief.id), as_of))
+                else belief
+                for belief in beliefs
+            ]
 
     def profile(self, subject: str, as_of: datetime | None = None) -> Profile:
         """The profile of a person, without what waits and what was not heard."""

@@ -40,11 +40,12 @@ from .belief_store import MARK, BeliefMark, BeliefStore
 from .learning import CONSTANTS, OUTCOME
 from .profile import Explanation, Profile
 from .reliability import Outcome
+from .stale import DOUBT
 
 FORMAT = 1
 # of the entries that go along with the records when a whole memory is exported; the folds that are
 # kept do not: they are made again
-NAMESPACES = (OWN_SLOT, EVIDENCE, STAGED, SEEN, UNHEARD, MARK, OUTCOME, CONSTANTS)
+NAMESPACES = (OWN_SLOT, EVIDENCE, STAGED, SEEN, UNHEARD, MARK, OUTCOME, CONSTANTS, DOUBT)
 
 _TITLES: dict[Hub, str] = {
     "preferences": "Preferences",
@@ -344,11 +345,15 @@ def _facts(belief: Belief) -> Iterator[str]:
         yield _plain(belief.scope)
     if belief.until is not None:
         yield f"{_day(belief.since)} to {_day(belief.until)}"
+        if belief.stale is not None:
+            yield "may hold still"
         return
     yield f"{belief.confidence:.0%}"
     yield belief.level
     if belief.state != "current":
         yield belief.state
+    if belief.stale is not None:
+        yield f"may not hold any more: {_plain(belief.stale)}"
     yield f"since {_day(belief.since)}"
     yield from (name for name in ("pinned", "hidden") if getattr(belief, name))
 

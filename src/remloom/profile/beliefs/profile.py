@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import NotFoundError
+from ...model.premises import Stale
 from ..evidence.claim import Reason, Value, check_scope
 from ..evidence.evidence import Evidence, value_key
 from ..slots.slot import Slot
@@ -74,6 +75,8 @@ class Profile(Struct, frozen=True, kw_only=True):
                 "state": belief.state,
                 "since": belief.since.isoformat(),
             }
+            if belief.stale is not None:
+                shown["stale"] = belief.stale.as_dict()
             if belief.rivals:
                 shown["rivals"] = [rival.value for rival in belief.rivals]
             if belief.scope:
@@ -126,6 +129,7 @@ class Change(Struct, frozen=True, kw_only=True):
         was_wrong: the user set right by hand that the value before, or the one after, never was so.
         note: what the user wrote of it by hand.
         citation: of what spoke last for the value after, or ended the one before.
+        stale: why the last value may not hold any more, or its end may not; see `Belief`.
     """
 
     slot: str
@@ -139,6 +143,7 @@ class Change(Struct, frozen=True, kw_only=True):
     was_wrong: bool = False
     note: str = ""
     citation: str = ""
+    stale: Stale | None = None
 
 
 def within(beliefs: Iterable[Belief], scope: str | Sequence[str]) -> list[Belief]:
@@ -265,6 +270,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
             reason=_reason(replaced) if replaced else None,
             was_wrong=one.was_wrong or (replaced is not None and replaced.was_wrong),
             citation=belief.citation if one is last else said_by,
+            stale=belief.stale if one is last and belief.holds else None,
         )
         if one.until is not None and (after is None or after.since != one.until):
             yield change(
@@ -274,6 +280,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
                 reason=_reason(one),
                 was_wrong=one.was_wrong,
                 citation=one.ended_by,
+                stale=belief.stale if one is last else None,
             )
 
 

@@ -11,8 +11,16 @@ from ...kv import Entry
 from ...runs.write_plan import EntryKey
 from ...runs.writer import Writer
 from ...store.contract import Store
-from ..evidence.evidence import STAGED, Evidence, is_only_secret, mask_evidence, to_record
+from ..evidence.evidence import (
+    STAGED,
+    Evidence,
+    is_only_secret,
+    mask_evidence,
+    stored_resources,
+    to_record,
+)
 from .belief_store import MARK, BeliefMark, BeliefStore
+from .stale import doubt_entry
 
 _ATTEMPTS = 20  # of a write, while the user deletes beliefs that it is about
 
@@ -96,7 +104,7 @@ class Recorder:
                 self._writer.write(
                     (*rests_on, *passages),
                     (to_record(one, premises) for one in (*self._missing(new, origins), *new)),
-                    entries=[*map(self._place, new), *entries],
+                    entries=[*map(self._place, new), *self._doubts(new), *entries],
                     deleted=deleted,
                     expected_entries=versions,
                     expected_records=passages,
@@ -159,6 +167,12 @@ class Recorder:
         if evidence.slot:
             return self._beliefs.place(evidence)
         return Entry(STAGED, evidence.id, b"{}", (evidence.id,))
+
+    def _doubts(self, evidence: Sequence[Evidence]) -> list[Entry]:
+        """The entries of evidence in passages that rest on something themselves."""
+        passages = stored_resources(self._store, {one.passage for one in evidence})
+        resting = {passage.id for passage in passages if passage.rests_on}
+        return [doubt_entry(one) for one in evidence if one.passage in resting]
 
     def _was_deleted(self, evidence: Evidence, marks: Mapping[str, Entry | None]) -> bool:
         stored = [mark for key in self._keys(evidence) if (mark := marks[key]) is not None]

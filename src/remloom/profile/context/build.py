@@ -169,7 +169,7 @@ class _Choice:
         sure = [belief for belief in others if _is_sure(belief)]
         unsure = [belief for belief in others if not _is_sure(belief)]
         # what could hurt is given all the same; what speaks against it has to be asked as well
-        unsure += [belief for belief in safety if belief.state == "disputed"]
+        unsure += [one for one in safety if one.state == "disputed" or one.stale is not None]
         return [
             *self._safety(one for one in safety if not one.is_hint),
             *self._hints(one for one in safety if one.is_hint),
@@ -511,4 +511,7 @@ def likes_of(profile: Profile, slots: SlotRegistry, spec: ContextSpec) -> dict[s
 
 def _is_sure(belief: Belief) -> bool:
     is_explicit = not (belief.is_hint and belief.slot.startswith(OWN_WORDS))
-    return is_explicit and belief.state == "current" and belief.confidence >= _UNSURE
+    is_borne_out = belief.stale is None
+    return (
+        is_explicit and is_borne_out and belief.state == "current" and belief.confidence >= _UNSURE
+    )

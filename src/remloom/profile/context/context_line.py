@@ -29,6 +29,8 @@ _LONGEST_CITATION = 120
 _COLON = ": "  # after a label, which has no colon
 _BRACKETS = str.maketrans({"[": "(", "]": ")"})
 _HINTED = "perhaps"  # of what could hurt, and nobody said outright
+# of a passage that says it, or that it ended, by the reason of `Stale`
+_PASSAGES = {"replaced": "was replaced", "amended": "was amended", "expired": "has expired"}
 _CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
 
 
@@ -114,7 +116,8 @@ def line_of_change(belief: Belief, change: Change) -> ContextLine:
     first = "set right" if change.was_wrong else "before"
     text = f"{_label(belief.label)}: {first}: {before} → {after}"
     changed = replace(belief, since=change.at, citation=change.citation)
-    return replace(_line(changed, "changed", text, f"on {_day(change.at)}"), value=change.after)
+    notes = f"on {_day(change.at)}", doubt_of_passage(belief)
+    return replace(_line(changed, "changed", text, *notes), value=change.after)
 
 
 def line_of_end(belief: Belief) -> ContextLine:
@@ -124,7 +127,8 @@ def line_of_end(belief: Belief) -> ContextLine:
     value = shown_value(belief.label, belief.value)
     text = f"{_label(belief.label)}: {ended_how}: {value}"
     ended = replace(belief, since=until, citation=belief.ended_by or belief.citation)
-    return replace(_line(ended, "relevant", text, f"until {_day(until)}"), value=None)
+    notes = f"until {_day(until)}", doubt_of_passage(belief)
+    return replace(_line(ended, "relevant", text, *notes), value=None)
 
 
 def certainty(belief: Belief) -> str:
@@ -198,6 +202,8 @@ def doubt_of_safety(belief: Belief, *, is_short: bool = False) -> str:
     if belief.rivals:
         values = ", ".join(shown_value(belief.label, rival.value) for rival in belief.rivals)
         return f"or {values}: {'ask' if is_short else 'the user has to say which'}"
+    if (doubt := doubt_of_passage(belief)) and belief.holds:
+        return f"{doubt}: {'ask' if is_short else 'the user has to confirm that'}"
     if belief.state == "disputed":
         return f"may be over: {'ask' if is_short else 'the user has to confirm that'}"
     if belief.is_hint:
@@ -205,7 +211,19 @@ def doubt_of_safety(belief: Belief, *, is_short: bool = False) -> str:
     return "" if is_short else _doubt(belief)
 
 
+def doubt_of_passage(belief: Belief) -> str:
+    """That what says it, or that it ended, says something else by now; or nothing."""
+    stale = belief.stale
+    if stale is None:
+        return ""
+    what = "may not hold any more" if belief.holds else "may hold still"
+    since = f", since {_day(stale.at)}" if stale.at else ""
+    return f"{what}, what said so {_PASSAGES.get(stale.reason, 'rests on what changed')}{since}"
+
+
 def _doubt(belief: Belief) -> str:
+    if doubt := doubt_of_passage(belief):
+        return doubt
     if belief.state == "disputed":
         return "disputed"
     return f"last heard {_day(belief.checked_at)}" if belief.state == "stale" else ""

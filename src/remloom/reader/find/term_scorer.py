@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ...store.indexes.arrays import GrowingArray, Ids
-from ...store.indexes.postings import K1, B
+from ...store.specs import K1, B
 from ...text.analysis import IS_CJK, terms, terms_of_word, words
 from ...text.sentences import marked_ends
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...text.analysis import terms_of_word, words
+from ..specs import K1, B
 from .arrays import Array, Ids, floor_of_best, run_starts
 from .segments import AllowedIds, Mask, Segment
 
@@ -19,9 +20,6 @@ HASH_BITS = 40
 
 _CACHED_WORDS = 100_000
 _CODE_BYTES = 8  # a hash and three zeros, so that numpy reads codes as 64-bit numbers
-K1 = 1.2
-B = 0.75
-
 ROW_BITS = np.uint64(64 - HASH_BITS)
 _ROW_MASK = np.uint64((1 << (64 - HASH_BITS)) - 1)
 _BLOCK = 1_000_000  # postings handled at a time while sealing

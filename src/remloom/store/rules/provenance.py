@@ -63,10 +63,15 @@ def premises_in(record: Record) -> dict[str, int]:
 
 def parent_rows(item: BatchRecord) -> dict[str, tuple[int, int | None, bool]]:
     """Return, for each parent of a record and each record that it refers to, the kind, the digest,
-    and whether that is to be what it says now."""
+    and whether that is to be what it says now. (What makes moments, and who gives premises of one,
+    says what of all that it refers to it was made of.)"""
     rows: dict[str, tuple[int, int | None, bool]] = {}
     for id in item.parents or ():
         rows[id] = DERIVED, item.premises.get(id), item.stamp and id not in item.premises
-    for id in referred_ids(item.record):
-        rows[id] = REFERRING, item.premises.get(id), False
+    record = item.record
+    made_of: tuple[str, ...] = ()
+    if item.stamp and isinstance(record, Moment) and not (record.is_made or item.premises):
+        made_of = record.resource_refs
+    for id in referred_ids(record):
+        rows[id] = REFERRING, item.premises.get(id), id in made_of
     return rows

@@ -127,6 +127,7 @@ def recall(
     anyway: bool = False,
     explain: bool = False,
     stale: Literal["mark", "omit", "only"] = "mark",
+    as_of: datetime | None = None,
     as_context: bool = False,
     across: str | None = None,
 ) -> Recall | FederatedAnswer | None:
@@ -151,6 +152,7 @@ def recall(
         anyway: show the best there is, even when it does not answer.
         explain: show why each hit came up.
         stale: what was made of something that changed since.
+        as_of: what was remembered then, by when it was written.
         as_context: print the text for a prompt instead of a list.
     """
     from ....retrieve.options import for_context, with_changes

@@ -51,12 +51,9 @@ class HitList:
             head.append(_pad(kind, kind_width), STYLES.get(hit.schema, ""))
             if hit.uri:
                 head.append("  ").append(short_source(hit.source), "blue")
-            if hit.written_later:
-                head.append("  written later", "yellow")
-            if hit.stale is not None:
-                head.append("  may not hold", "yellow")
-            if hit.retracted_at:
-                head.append(f"  wrong, said {hit.retracted_at:%Y-%m-%d}", "yellow")
+            marks = [*_marks_of_past(hit), *(["may not hold"] if hit.stale is not None else [])]
+            for mark in marks:
+                head.append(f"  {mark}", "yellow")
             head.rstrip()
             yield head
             text = snippet(hit)
@@ -66,6 +63,14 @@ class HitList:
                 yield body
             if hit.stale is not None:
                 yield Text(" " * (score_width or 2) + one_line(str(hit.stale)), "yellow")
+
+
+def _marks_of_past(hit: Hit) -> Iterator[str]:
+    """What is known by now of a hit of AS OF."""
+    if hit.written_later:
+        yield "written later"
+    if hit.retracted_at:
+        yield f"wrong, said {hit.retracted_at:%Y-%m-%d}"
 
 
 def _hit_name(hit: Hit) -> str:
@@ -167,6 +172,7 @@ def _explained_hit(number: int, hit: RecallHit) -> RenderableType:
     lines = [head, text, reasons]
     if hit.stale is not None:
         lines.append(Text(f"    may not hold: {one_line(str(hit.stale))}", "yellow"))
+    lines += [Text(f"    {mark}", "yellow") for mark in _marks_of_past(hit)]
     if hit.path:
         lines.append(Text(f"    by {' → '.join(_steps(hit))}", "magenta"))
     return Group(*lines)
@@ -227,6 +233,8 @@ def _tree(found: Recall, *, explain: bool) -> RenderableType:
         label.append(f"\n{text}", "dim")
         if hit.stale is not None:
             label.append(f"\nmay not hold: {one_line(str(hit.stale))}", "yellow")
+        for mark in _marks_of_past(hit):
+            label.append(f"\n{mark}", "yellow")
         if explain:
             label.append(f"\n{_because(hit)}", "cyan")
         branches.setdefault((one_line(hit.name),), parent.add(label))

@@ -110,6 +110,7 @@ def draw_explanations(
         parts += [
             belief_line(belief),
             Text(f"  {belief.slot}", "dim"),
+            *([Text(f"  {one_line(str(belief.stale))}", "yellow")] if belief.stale else []),
             Padding(_timeline(belief, as_of or datetime.now(UTC)), (1, 0, 1, 2)),
             *(line for one in explanation.evidence for line in _evidence_lines(one)),
             Text(),
@@ -125,7 +126,7 @@ def draw_changes(changes: Sequence[Change]) -> RenderableType:
         label = f"{change.label} ({change.scope})" if change.scope else change.label
         before = _value(change.before) if change.before is not None else ""
         after = _value(change.after) if change.after is not None else "(ended)"
-        why = _REASONS[change.reason]
+        why = _REASONS[change.reason] + (" (may not hold)" if change.stale is not None else "")
         if change.note:
             why += f": “{change.note}”"
         rows.append((_day(change.at), label, before, after, why, short_source(change.citation)))
@@ -305,6 +306,7 @@ def _confidence(confidence: float) -> Text:
 
 def _states(belief: Belief) -> list[str]:
     marks = {
+        "may not hold" if belief.holds else "may hold still": belief.stale is not None,
         "was wrong": belief.was_wrong,
         f"retracted {_day(belief.retracted_at or belief.since)}": belief.retracted_at is not None,
         "hard": belief.hard,
@@ -315,7 +317,8 @@ def _states(belief: Belief) -> list[str]:
 
 
 def _states_text(belief: Belief) -> Text:
-    style = "" if belief.state == "current" and not belief.hidden else "yellow"
+    is_plain = belief.state == "current" and not belief.hidden and belief.stale is None
+    style = "" if is_plain else "yellow"
     return Text(", ".join(_states(belief)), style)
 
 

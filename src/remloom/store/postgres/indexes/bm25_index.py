@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...indexes.postings import K1, B, hash_terms, term_weight
+from ...indexes.postings import hash_terms, term_weight
+from ...specs import K1, B
 from ..binary_arrays import ArrayColumn
 from ..database import TenantCursor
 from ..rows import SQL

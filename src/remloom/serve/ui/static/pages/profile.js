@@ -1,7 +1,7 @@
 // Profile: what is believed of a person, hub by hub, each belief with the words that say it.
 
 import { get, post, segment } from "../lib/api.js";
-import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When, of } from "../lib/parts.js";
+import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Stale, Table, Tabs, When, of } from "../lib/parts.js";
 import { Edit } from "./profile-edit.js";
 import { Learn, Unheard } from "./profile-learn.js";
 import { labelOf, slotsById, wordsOf } from "./profile-slots.js";
@@ -118,6 +118,7 @@ function Belief({ belief, session, slots, changed }) {
     </div>
     ${isOpen && html`<div class="stack">
       ${slots.get(belief.slot)?.question && html`<p class="small muted">${plain(slots.get(belief.slot).question)}</p>`}
+      <${Stale} stale=${belief.stale} />
       <${Why} which=${which} belief=${belief} slots=${slots} />
       <div class="row">
         ${may("write") && html`
@@ -139,6 +140,7 @@ function Belief({ belief, session, slots, changed }) {
 
 const Marks = ({ belief }) => html`<span class="row small">
   ${belief.state !== "current" && html`<${Badge} kind="careful">${title(belief.state)}</${Badge}>`}
+  ${belief.stale && html`<${Badge} kind="careful">${belief.until ? "May hold still" : "May not hold any more"}</${Badge}>`}
   ${belief.was_wrong && html`<${Badge} kind="careful">Was wrong</${Badge}>`}
   ${belief.retracted_at && html`<${Badge} kind="careful">Retracted ${dateText(belief.retracted_at)}</${Badge}>`}
   ${belief.pinned && html`<${Badge} kind="good">Pinned</${Badge}>`}
@@ -203,7 +205,7 @@ function Changes({ subject, slots }) {
     { name: "What", of: (change) => plain(change.label) },
     { name: "Before", of: (change) => (change.before === null ? html`<span class="muted">not known</span>` : wordsOf(slots, change.slot, change.before)) },
     { name: "After", of: (change) => (change.after === null ? html`<span class="muted">no longer</span>` : wordsOf(slots, change.slot, change.after)) },
-    { name: "Why", of: (change) => [of(REASONS, change.reason), plain(change.note || "")].filter(Boolean).join(": ") },
+    { name: "Why", of: (change) => [of(REASONS, change.reason), plain(change.note || ""), change.stale && "may not hold any more"].filter(Boolean).join(": ") },
     { name: "Said in", of: (change) => plain(change.citation) },
   ];
   return html`<${Loaded} state=${state}>${(changes) => html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${changes} none="Nothing has changed." />`}</${Loaded}>`;
