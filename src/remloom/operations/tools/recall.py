@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -28,7 +29,7 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     limit: Limit = 10
     history: Annotated[
         list[Turn | dict[str, Text]],
-        Meta(max_length=50, description="turns so far, oldest first: text or {role, content}"),
+        Meta(max_length=50, description="turns so far, oldest first"),
     ] = []
     now: Annotated[Time, Meta(description="what 'yesterday' counts from")] = ""
     where: Annotated[
@@ -36,21 +37,17 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL, description="e.g. category = 'note'"),
     ] = ""
     explain: bool = False
-    stale: Annotated[
-        Literal["mark", "omit", "only"],
-        Meta(description="what may not hold"),
-    ] = "mark"
+    stale: Literal["mark", "omit", "only"] = "mark"
     as_of: Annotated[Time, Meta(description="what was known then")] = ""
 
 
 class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was recalled; if nothing answers, that it abstained, and the reason."""
+    """What was recalled, and what it went without; if nothing answers, that it abstained, and the
+    reason."""
 
     hits: list[Passage]
     abstained: bool
     reason: str = ""
-    note: str = ""
-    as_of: str = ""
     window: list[str] = []
     tokens: int = 0
     explained: dict[str, Any] = {}
@@ -59,7 +56,7 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> Recalled:
     """Recall what is remembered that answers a question, best first, with source, trust and why.
     Ask before answering about the user, their people, projects or past. When it abstains,
-    nothing remembered answers. What may not hold any more comes last, with what changed.
+    nothing answers. What may not hold any more comes last, with what changed.
     """
     found = memory.recall(
         values.question,
@@ -75,13 +72,21 @@ def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> R
     return Recalled(
         hits=_passages(found),
         abstained=found.abstained,
-        reason=found.reason,
-        note=found.note,
-        as_of=found.as_of.isoformat() if found.as_of else "",
+        reason="; ".join(_notes(found)),
         window=[at.isoformat() for at in found.window] if found.window else [],
         tokens=found.tokens,
         explained=found.explained,
     )
+
+
+def _notes(found: Recall) -> Iterator[str]:
+    if found.reason:
+        yield found.reason
+    if found.as_of is not None:
+        at = found.as_of.isoformat()
+        yield f"as it stood at {at}; what was read again or forgotten since is not kept"
+    if found.note:
+        yield found.note
 
 
 def _passages(found: Recall) -> list[Passage]:
@@ -120,9 +125,7 @@ def _why(reason: Reason) -> str:
 def _text(value: Recalled) -> str:
     if not value.hits:
         return f"Nothing remembered answers this ({one_line(value.reason, 0)})."
-    if not value.as_of:
-        return quote_all(value.hits)
-    told = f"As it stood at {value.as_of}; what was read again or forgotten since is not kept.\n"
+    told = f"({one_line(value.reason, 0)})\n" if value.reason else ""
     return told + quote_all(value.hits)
 
 
