@@ -475,13 +475,13 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     async def create_edge(self, edge: Edge) -> None:
         """Connect two labels, or strengthen their connection. Source: seed 2."""
 
-    async def update_entity(self, id: str, properties: Mapping[str, Any] | None=None, **changes: Any) -> Entity:
+    async def update_entity(self, id: str, properties: Mapping[str, Any] | None=None, *, expected: int | None=None, **changes: Any) -> Entity:
         """Change an entity: merge `properties` into its own, replace whole fields by `changes`."""
 
     async def unreplace(self, id: str) -> Resource:
         """Undo that a text was replaced or amended, by the older text's id: it is found again, and says what it said. The newer one stays as it is. Returns the older text."""
 
-    async def delete_resource(self, id: str) -> Receipt:
+    async def delete_resource(self, id: str, *, expected: int | None=None) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2."""
 
     async def forget(self, *targets: str, by: TargetKind | None=None, dry_run: bool=False) -> Receipt:
