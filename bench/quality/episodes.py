@@ -7,7 +7,8 @@
 a later turn tells that this has changed. All are read into one memory with other chats; where the
 dependency is stated, its turn has `rests_on`, as an agent would write it. Counted is how often the
 turn with the change is among the first 10 and 20 hits, and in a context. "without" leaves
-out the part `dependencies`. `a.json` was seen while the search was made, `b.json` and `c.json` were not.
+out the part `dependencies`. `a.json` was seen while the search was made, `b.json` and `c.json` were
+not.
 """
 
 from __future__ import annotations
