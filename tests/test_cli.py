@@ -83,7 +83,10 @@ def process(
 def test_lookup_shows_the_record_and_what_it_says(home: Path) -> None:
     result = run("lookup", "sarah_chen")
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == ["Sarah Chen  entities/person", "  Leads Project Alpha."]
+    with Memory.open(home, embedder="none") as memory:
+        (sarah,) = memory.lookup("Sarah Chen").records
+    head = f"Sarah Chen  entities/person  {sarah.id}"
+    assert result.stdout.splitlines() == [head, "  Leads Project Alpha."]
 
 
 def test_lookup_of_nothing_succeeds_and_suggests_the_nearest_names(home: Path) -> None:

@@ -27,7 +27,7 @@ from remloom.serve.cli.views.tables import draw_list
 NO_COMMAND = {
     "It takes records, messages or a whole taxonomy, which nobody types.": (
         "create_edge", "create_entity", "create_moment", "create_resource", "create_row",
-        "read_chat", "read_text", "reader_keep", "set_taxonomy", "unreplace", "update_entity",
+        "read_chat", "read_text", "reader_keep", "set_taxonomy", "update_entity",
         "write",
     ),
     "`show`, `query`, `dream runs` or `jobs list` shows it.": (

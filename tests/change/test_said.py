@@ -97,15 +97,17 @@ def test_the_chain_is_told_in_order_from_any_of_it(memory: Memory) -> None:
         Resource(id="bern", content="Ann lives in Bern.", replaces="rome", since=MAY),
         Resource(id="only", content="Until June only.", amends="bern"),
     )
-    for id in ("oslo", "rome", "bern"):
+    for id in ("oslo", "rome", "bern", "only"):
         chain = memory.history(id).chain
-        assert [(one.id, one.by, one.reason) for one in chain] == [
-            ("oslo", "rome", "wrong"),
-            ("rome", "bern", "changed"),
-            ("bern", "", ""),
+        assert [(one.id, one.by, one.reason, one.amends) for one in chain] == [
+            ("oslo", "rome", "wrong", ""),
+            ("rome", "bern", "changed", ""),
+            ("bern", "", "", ""),
+            ("only", "", "", "bern"),
         ]
         assert [one.content for one in chain][:2] == [OSLO.content, ROME.content]
         assert (chain[1].since, chain[2].amended_by) == (MAY, ["only"])
+    memory.unreplace("bern")
     assert memory.history("only").chain == []
 
 

@@ -110,7 +110,7 @@ def test_the_command_line_says_it(tmp_path: Path) -> None:
         memory.write([made_of("insight", chunk.id)])
     file.write_text(CHANGED.content)
     shown = CliRunner().invoke(program, ["read", str(file), "--home", home]).output
-    assert "1 record may no longer hold: insight" in shown
+    assert "1 record may no longer hold:\n  insight  insight\n" in shown
 
 
 def test_it_costs_one_look_where_nothing_rests_on_what_is_written(tmp_path: Path) -> None:

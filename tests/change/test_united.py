@@ -155,7 +155,13 @@ def test_recall_puts_one_beside_the_other(sources: Sources) -> None:
     assert handles[:2] == [ACME, SHOPS_ACME]
     assert len(recall.hits) <= 3
     assert set(recall.hits[1].path[-1]) == {ACME, "same_as", SHOPS_ACME}
+    united = recall.hits[0].united
+    assert united is not None
+    assert united == recall.hits[1].united == sources.memory.lookup(ACME).united[0]
     context = sources.memory.context("What is known of Acme Corporation?", abstain=False)
+    heading = f'"crm/customers {ACME}"'
+    assert heading in context
+    assert f'same as "shop/customers {SHOPS_ACME}, as crm/customers.email = shop/' in context
     assert "Bonn" in context
     assert "Berlin" in context
 
@@ -177,8 +183,9 @@ def test_an_address_of_two_rows_of_one_table_identifies_nothing(sources: Sources
     sources.execute("shop", "INSERT INTO customers VALUES (10, 'X', 'info@ACME.example', NULL)")
     report = sources.sync("shop")
     assert (report.united, report.separated) == (0, 1)
-    (told,) = report.same_as
+    told, apart = report.same_as
     assert {told.first, told.second} == {SHOPS_ACME, "customer/shop-10"}
+    assert apart == SameAs(ACME, SHOPS_ACME, separated=True)
     assert "identifies neither" in told.why
     assert sources.edges() == []
     # a label that means three things says so

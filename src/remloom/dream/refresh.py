@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from .. import labels
 from ..engine.arguments import Progress
 from ..engine.engine import Engine
-from ..errors import BudgetError, ModelError, NotFoundError
+from ..engine.fetching import find_by_id
+from ..errors import BudgetError, ModelError
 from ..llm import LLM, Budget, Call, Quote
 from ..model import Edge, Moment, Record, Resource
 from ..model.premises import SUPERSEDED, Stale
@@ -89,9 +90,8 @@ def refresh(
     """Make again what is stale; see `Dreams.refresh`."""
     store = engine.store
     items: list[Refreshed] = []
-    for id in ids or ():
-        if store.records.get(None, id) is None:
-            raise NotFoundError(f"there is no record {id!r}", id=id)
+    if ids is not None:
+        ids = [find_by_id(store, id).id for id in ids]
 
     def work(writer: Writer, llm: LLM | None) -> list[Any]:
         _Refresh(engine, writer, llm, items).run(ids, progress)

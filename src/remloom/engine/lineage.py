@@ -26,7 +26,7 @@ from ..model import (
 )
 from ..model.premises import Stale
 from ..model.records import set_values
-from ..model.supersession import REPLACES, amended_of, said_text, superseded_of
+from ..model.supersession import AMENDS, REPLACES, amended_of, said_text, superseded_of
 from ..store.contract import Store
 from ..store.meanings import by_id, own_keys
 from ..store.premises import find_stale, mark_edges, named
@@ -72,7 +72,7 @@ class EntityChange(Struct, frozen=True, kw_only=True):
 
 
 class ChainLink(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A text among those that were said to replace one another."""
+    """A text among those that were said to replace or amend one another."""
 
     id: str
     name: str
@@ -82,6 +82,7 @@ class ChainLink(Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: datetime | None = None
     at: datetime | None = None  # when that was said
     amended_by: list[str] = []  # ids, oldest first
+    amends: str = ""  # the id of the text that it adds to
 
 
 class Lineage(Struct, frozen=True, kw_only=True):
@@ -90,7 +91,8 @@ class Lineage(Struct, frozen=True, kw_only=True):
 
     entries: list[LineageEntry]
     changes: list[EntityChange] = []  # newest first, as far as they are kept
-    chain: list[ChainLink] = []  # of a text, oldest first; empty where none was replaced or amended
+    # of a text that replaced or amended one, or the other way round: all of these, oldest first
+    chain: list[ChainLink] = []
 
     @property
     def sources(self) -> list[str]:
@@ -183,29 +185,39 @@ def trace(store: Store, id: str) -> Lineage:
 
 
 def _chain(store: Store, record: Resource) -> list[ChainLink]:
-    """The texts that this one replaced, itself, and those that replaced it."""
-    texts = {record.id: record}
+    """The texts that were said to replace or amend one another, of which this is one."""
 
-    def follow(id: object) -> Resource | None:
+    def text_of(id: object) -> Resource | None:
         found = store.records.get("resources", id) if isinstance(id, str) else None
-        return found if isinstance(found, Resource) and found.id not in texts else None
+        return found if isinstance(found, Resource) else None
 
-    older: Resource | None = record
-    while older is not None and (older := follow(older.metadata.get(REPLACES))) is not None:
-        texts = {older.id: older, **texts}
-    newer: Resource | None = record
-    while newer is not None and (mark := superseded_of(newer)) is not None:
-        if (newer := follow(mark.by)) is not None:
-            texts[newer.id] = newer
-    links = list(map(_link, texts.values()))
-    return links if any(link.by or link.amended_by for link in links) else []
+    first, seen = record, {record.id}
+    while older := text_of(first.metadata.get(REPLACES) or first.metadata.get(AMENDS)):
+        if older.id in seen:
+            break
+        seen.add(older.id)
+        first = older
+    links: dict[str, ChainLink] = {}
+    waiting = [record, first]
+    while waiting:
+        text = waiting.pop()
+        if text.id not in links:
+            link = links[text.id] = _link(text)
+            newer = map(text_of, [link.by, *reversed(link.amended_by)])
+            waiting += filter(None, newer)
+    chain = list(links.values())
+    return chain if any(link.by or link.amended_by for link in chain) else []
 
 
 def _link(record: Resource) -> ChainLink:
-    mark, amended = superseded_of(record), amended_of(record)
-    link = ChainLink(id=record.id, name=record.name, content=said_text(record))
-    if amended is not None:
-        link = replace(link, amended_by=[*amended.earlier, amended.by])
+    mark, amended, amends = superseded_of(record), amended_of(record), record.metadata.get(AMENDS)
+    link = ChainLink(
+        id=record.id,
+        name=record.name,
+        content=said_text(record),
+        amended_by=[*amended.earlier, amended.by] if amended else [],
+        amends=amends if isinstance(amends, str) else "",
+    )
     if mark is None:
         return link
     return replace(link, by=mark.by, reason=mark.reason, since=mark.since, at=mark.at)

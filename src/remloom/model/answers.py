@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from .edges import Edge
 from .premises import Stale
-from .records import Record, Resource, cited, record_dict, set_values
+from .records import Record, Resource, Row, cited, record_dict, set_values
 from .traversal import (
     FoundRecord,
     Meaning,
@@ -66,8 +66,11 @@ class Hit(FoundRecord, frozen=True, gc=False, kw_only=True):
 
     @property
     def source(self) -> str:
-        """A citation: `uri:first-last` (lines), `uri#page=first-last`, or `uri`; else the name."""
+        """A citation: `uri:first-last` (lines), `uri#page=first-last`, or `uri`; of a row of a
+        database its table and handle; else the name."""
         record = self.record
+        if isinstance(record, Row) and record.uri:
+            return f"{record.uri} {record.handle}"
         if isinstance(record, Resource) and record.uri:
             return cited(record.uri, record.metadata)
         return self.name
@@ -210,6 +213,8 @@ class RecallHit(Hit, frozen=True, kw_only=True):
     after: tuple[Resource, ...] = ()
     # of what is stale: what it rests on that changed, as it is now, if it is still there
     changed: Record | None = None
+    # of a row: which rows of other sources are the same thing, and why
+    united: United | None = None
 
     def as_dict(self) -> dict[str, Any]:
         shown = super().as_dict()
@@ -224,6 +229,8 @@ class RecallHit(Hit, frozen=True, kw_only=True):
                 ]
         if self.changed is not None:
             shown["changed"] = record_dict(self.changed)
+        if self.united is not None:
+            shown["united"] = self.united.as_dict()
         return shown
 
 

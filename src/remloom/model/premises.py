@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import InvalidInputError
-from .records import EXTRACTED, Entity, Moment, Record, Resource
+from .records import EXTRACTED, Entity, Moment, Record, Resource, short_id
 from .supersession import SUPERSEDED as SUPERSEDED
 from .supersession import amended_of, said_text, superseded_of
 
@@ -55,10 +55,11 @@ class Stale(Struct, frozen=True, kw_only=True):
         since = f" on {self.at:%Y-%m-%d}" if self.at else ""
         effect = f", with effect from {self.at:%Y-%m-%d}" if self.at else ""
         what = name or self.premise or "something that it rests on"
+        by = self.by and f" by {short_id(self.by)}"
         return {
             "changed": f"{what} changed{since}",
-            "replaced": f"{what} was replaced{self.by and f' by {self.by}'}{effect}",
-            "amended": f"{what} was amended{self.by and f' by {self.by}'}{since}",
+            "replaced": f"{what} was replaced{by}{effect}",
+            "amended": f"{what} was amended{by}{since}",
             "expired": f"{what} expired{since}",
             "gone": f"{self.name or what} is gone{self.uri and f' from {self.uri}'}{since}",
             "below": f"{self.name or what}, further below, is no longer what it was{since}",

@@ -204,6 +204,11 @@ class United(JsonValue, frozen=True, gc=False, kw_only=True):
     # field -> handle -> value, of fields of one name that say different things
     differs: dict[str, dict[str, Any]] = {}
 
+    @property
+    def why(self) -> str:
+        """What says that they are one."""
+        return f"as {', '.join(self.evidence) or 'a person said'}"
+
     def as_dict(self) -> dict[str, Any]:
         """Make the JSON object, without what is not set."""
         return set_values(**self._items())
@@ -217,7 +222,7 @@ class United(JsonValue, frozen=True, gc=False, kw_only=True):
         """
         rows = (f"{handle} ({uri})" if uri else handle
                 for handle, uri in zip(self.handles, self.sources, strict=True))  # fmt: skip
-        parts = [f"{' = '.join(rows)}, as {', '.join(self.evidence) or 'a person said'}"]
+        parts = [f"{' = '.join(rows)}, {self.why}"]
         for field, values in self.differs.items():
             said = ", ".join(f"{value} ({handle})" for handle, value in values.items())
             parts.append(f"{field}: {said}")

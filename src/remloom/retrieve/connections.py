@@ -17,7 +17,7 @@ from ..query.duplicates import text_of
 from ..store.components import RecordReads
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
-from ..store.united import find_united, together
+from ..store.united import find_united, together, told
 from ..text.analysis import term_set
 from ..text.sentences import count_words
 from .candidates import Candidate, Path, asks
@@ -108,9 +108,13 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
 
 
 def with_united(store: Store, hits: Sequence[RecallHit]) -> list[RecallHit]:
-    """Put what other sources say of one thing beside the hit that is a row of it."""
+    """Put what other sources say of one thing beside the hit that is a row of it, and say why."""
     things = find_united(store, [hit.record for hit in hits], edges=0)
-    return together(things, hits, attrgetter("record"), _as_same) if things else list(hits)
+    if not things:
+        return list(hits)
+    united = {row.id: one for thing in things for one in [told(store, thing)] for row in thing}
+    beside = together(things, hits, attrgetter("record"), _as_same)
+    return [replace(hit, united=united.get(hit.id)) for hit in beside]
 
 
 def _as_same(row: Row, hit: RecallHit) -> RecallHit:

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from ..model import Recall, RecallHit, Record, Resource, Row, cited, short_id, trust_of
+from ..model.supersession import amended_of
 from ..text.quoting import one_line, quoted, quoted_lines
 from ..text.sentences import approximate_token_ends
 from .question import OVERVIEWS, kind_of
@@ -190,14 +191,29 @@ def _heading(hit: RecallHit, above: RecallHit | None) -> str:
         quoted(source) if source else "",
         f"also in {', '.join(map(quoted, hit.copies[:_COPIES]))}" if hit.copies else "",
         short_id(hit.id),
+        _same(hit),
         *map(quoted, hit.message_ids),
         day,
         trust,
         quoted(hit.stale) if hit.stale is not None else "",
         f"retracted as wrong on {hit.retracted_at:%Y-%m-%d}" if hit.retracted_at else "",
         "written later: what it said then is not kept" if hit.written_later else "",
+        f"amended by {short_id(amended.by)}" if (amended := amended_of(hit.record)) else "",
     ]
     return (" · ".join(part for part in about if part) or quoted(hit.source)) + "\n"
+
+
+def _same(hit: RecallHit) -> str:
+    """Say of a row which rows of other sources are the same thing, and why."""
+    if hit.united is None:
+        return ""
+    handle = getattr(hit.record, "handle", "")
+    others = [
+        f"{uri} {other}"
+        for other, uri in zip(hit.united.handles, hit.united.sources, strict=True)
+        if other != handle
+    ]
+    return f"same as {quoted(', '.join([*others, hit.united.why]))}"
 
 
 def _now(record: Record) -> str:

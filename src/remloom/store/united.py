@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from .. import labels
 from ..errors import UnknownNameError
 from ..model import Edge, Record, Row, United, record_dict
@@ -82,7 +84,7 @@ def find_united(
 def _links(
     reads: Reads, rows: dict[str, Row], as_of: datetime | None, loaded: int
 ) -> dict[str, list[str]]:
-    """The keys that each row is united with."""
+    """The keys that each row is united with; rows are given the edges that say so."""
     links: dict[str, list[str]] = {}
     unsure = []
     for key, row in rows.items():
@@ -100,6 +102,9 @@ def _links(
         return links
     for edge in filter(unites, edges):
         links.setdefault(edge.src, []).append(edge.dst)
+        row = rows[edge.src]
+        if edge not in row.graph_paths:
+            rows[edge.src] = replace(row, graph_paths=(*row.graph_paths, edge))
     return links
 
 

@@ -31,6 +31,7 @@ class SameAs(Struct, frozen=True):
     second: str
     united: bool = False  # by this sync, as the plans say
     why: str = ""  # why they are not, although the plans would have it
+    separated: bool = False  # by this sync: they were one
 
 
 class TableReport(Struct, kw_only=True):
@@ -79,7 +80,7 @@ class SyncReport(Struct, frozen=True, kw_only=True):
 
     source: str
     tables: tuple[TableReport, ...] = ()
-    same_as: tuple[SameAs, ...] = ()  # the first pairs that were found
+    same_as: tuple[SameAs, ...] = ()  # the first pairs that were found, and that are none any more
     united: int = 0  # pairs of rows that are one thing since this sync
     separated: int = 0  # pairs that are not any more: a value changed, or is that of several rows
     # the sums of the tables: read, added, changed, unchanged, deleted, forgotten, refused, …

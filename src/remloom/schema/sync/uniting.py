@@ -168,6 +168,7 @@ class _Comparison:
             else:
                 self._joins.part(pair)
                 self.separated += 1
+                self._tell(pair, separated=True)
         for pair, evidence in wanted.items():
             if self._joins.holds(pair):
                 # a person said so
@@ -261,10 +262,12 @@ class _Comparison:
     def _edges(self, pair: _Pair, evidence: list[str]) -> list[Edge]:
         return edges_between(self._rows[pair[0]], self._rows[pair[1]], evidence, PLAN)
 
-    def _tell(self, pair: _Pair, why: str = "") -> None:
+    def _tell(self, pair: _Pair, why: str = "", *, separated: bool = False) -> None:
         if not self._core.isdisjoint(pair):
-            first, second = (self._rows[key].handle for key in pair)
-            self.told.append(SameAs(first, second, united=not why, why=why))
+            # a row that is gone is known by its key
+            first, second = (self._rows[key].handle if key in self._rows else key for key in pair)
+            united = not (why or separated)
+            self.told.append(SameAs(first, second, united=united, why=why, separated=separated))
 
 
 # -- what is united --------------------------------------------------------------------------------

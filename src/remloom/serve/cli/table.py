@@ -20,6 +20,7 @@ _COUNTS_THERE = Option(
 _KNOWN = "profile.known"
 _NAMED = "profile.named"
 _EDITED = "profile.edited"
+_STALE = "changes.name_stale"
 _KEEP = Option(help="Say what would go, and keep it.")
 
 
@@ -39,8 +40,24 @@ TABLE: dict[str, dict[str, Command]] = {
     "Start here": {"demo": Command(function="demo.demo"), "shell": Command(function="shell.shell")},
     "Remember": {
         "read PATH...": Command(
-            "read", function="records.read", skip=("progress", "recursive", "uri"), creates=True
+            "read",
+            function="records.read",
+            skip=("progress", "recursive", "uri"),
+            finish=_STALE,
+            creates=True,
         ),
+        "remember TEXT": Command(
+            function="changes.remember",
+            options={
+                "replaces": Option(metavar="ID"),
+                "amends": Option(metavar="ID"),
+                "since": Option(metavar="TIME"),
+                "about": Option(metavar="NAME"),
+                "rests_on": Option(metavar="WHAT"),
+            },
+            creates=True,
+        ),
+        "unreplace ID": Command("unreplace", function="changes.unreplace"),
         "import FILE": Command("admin.import_", function="records.import_", creates=True),
         "forget ID|LABEL|URI...": Command(
             "forget", function="records.forget", options={"dry_run": _KEEP}
@@ -120,8 +137,8 @@ TABLE: dict[str, dict[str, Command]] = {
             },
         ),
         "query STATEMENT": Command("query", function="queries.query"),
-        "show ID|LABEL": Command("admin.describe", function="records.show"),
-        "history ID|LABEL": Command("history", function="records.history"),
+        "show ID|LABEL": Command("admin.describe", function="changes.show"),
+        "history ID|LABEL": Command("history", function="changes.history"),
     },
     "Share": {
         "grant TENANT": Command(
@@ -145,7 +162,7 @@ TABLE: dict[str, dict[str, Command]] = {
             options={"mappings": Option("--mapping"), "entities": Option("--entity")},
             creates=True,
         ),
-        "sync SOURCE": Command("schemas.sync", skip=("history",), phases=("rows",)),
+        "sync SOURCE": Command("schemas.sync", skip=("history",), finish=_STALE, phases=("rows",)),
         "drift SOURCE": Command("schemas.drift"),
         "schemas [NAME]": Command("schemas.list", function="databases.schemas"),
         "schema drop NAME": Command(

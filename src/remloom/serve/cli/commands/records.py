@@ -1,11 +1,10 @@
-"""Records and whole memories: `read`, `show`, `forget`, `export`, `import`, `backup`, `reembed`."""
+"""Records and whole memories: `read`, `forget`, `export`, `import`, `backup`, `reembed`."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ....errors import InvalidInputError, NotFoundError, SourceError
@@ -16,7 +15,7 @@ from ..frame.text_formats import plural
 
 if TYPE_CHECKING:
     from ....engine.arguments import Progress
-    from ....memory import Lineage, Memory, RecordView
+    from ....memory import Memory
     from ....model import Receipt
 
 
@@ -71,26 +70,6 @@ def reembed(memory: Memory, *, embedder: str | None = None, progress: Progress |
 T = TypeVar("T")
 
 
-def show(memory: Memory, what: str, *, as_of: datetime | None = None) -> RecordView:
-    """Show one record whole, with its edges and its sources.
-
-    Args:
-        as_of: what had this label then, as it was, such as 2025-01-15.
-    """
-    return _as_named(what, lambda name: memory.admin.describe(name, as_of=as_of))
-
-
-def history(memory: Memory, what: str) -> Lineage:
-    """Show how one record changed, newest first, and what it was made of."""
-    view = _as_named(what, memory.admin.describe)
-    ids = [described.record.id for described in view.records]
-    if len(ids) != 1:
-        raise InvalidInputError(
-            f"{what!r} means {plural(len(ids), 'record')}", remedy=f"name one: {' '.join(ids[:5])}"
-        )
-    return memory.history(ids[0])
-
-
 def forget(
     call: Invocation,
     memory: Memory,
@@ -115,7 +94,7 @@ def forget(
         return name
 
     # All names first: a mistyped one stops the command before anything is forgotten.
-    names = [_as_named(name, check_known) for name in what]
+    names = [as_named(name, check_known) for name in what]
     receipt = memory.forget(*names, by=by, dry_run=True)
     if dry_run:
         return receipt
@@ -126,7 +105,7 @@ def forget(
     return memory.forget(*names, by=by)
 
 
-def _as_named(name: str, ask: Callable[[str], T]) -> T:
+def as_named(name: str, ask: Callable[[str], T]) -> T:
     """Ask about a name as it was typed, or else as a file: sources are stored by absolute path.
 
     Raises:

@@ -78,7 +78,7 @@ _TYPES = {
     "DreamResult": ResultType(exit_code=_did_not_end),
     "FederatedAnswer": ResultType("answers.draw_across", has_own_form=True),
     "LearnResult": ResultType(exit_code=_learning_failed),
-    "Lineage": ResultType("answers.draw_lineage", has_own_form=True),
+    "Lineage": ResultType("changes.draw_lineage", has_own_form=True),
     "MaintenanceResult": ResultType("dreams.draw_maintenance", _did_not_end, _RUN_FAILS),
     "MemoryStats": ResultType("answers.draw_stats", has_own_form=True),
     "NormaliseResult": ResultType(

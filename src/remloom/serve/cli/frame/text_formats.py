@@ -74,13 +74,3 @@ def short_source(source: str) -> str:
     """Shorten a source to what one would type here: relative below the current folder."""
     here = os.getcwd() + os.sep
     return one_line(source[len(here) :] if source.startswith(here) else source)
-
-
-def stale_line(count: int, ids: Sequence[str]) -> str:
-    """Say of a report what it made stale."""
-    shown = ", ".join(ids[:_STALE_SHOWN])
-    more = f" and {count - _STALE_SHOWN:,} more" if count > _STALE_SHOWN else ""
-    return f"{plural(count, 'record')} may no longer hold: {shown}{more}"
-
-
-_STALE_SHOWN = 10  # ids

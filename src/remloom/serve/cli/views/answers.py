@@ -7,18 +7,17 @@ always whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import unified_diff
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ....model import Answer, Meaning, Receipt
+from ....model import Answer, Meaning, Receipt, Record, Resource
+from ....model.supersession import MARKS, said_text
 from ....text.quoting import visible
 from ..frame.text_formats import byte_size, one_line, plural, short_source
+from .changes import replacing_lines
 from .hits import HitList, written_later_note
 from .tables import draw_nested, draw_rows
 from .traversal import draw_edges, draw_traversal, styled_kind
@@ -26,7 +25,7 @@ from .traversal import draw_edges, draw_traversal, styled_kind
 if TYPE_CHECKING:
     from ....ask.result import AskResult, AskTurn
     from ....federation import FederatedAnswer
-    from ....memory import Lineage, MemoryStats, RecordView
+    from ....memory import ChainLink, MemoryStats, RecordView
 
 
 SHOWN_COUNTS = 12  # types in one line of the statistics
@@ -116,7 +115,14 @@ def draw_asked(result: AskResult) -> RenderableType:
     return Group(*parts)
 
 
-def draw_record_view(view: RecordView) -> RenderableType:
+def draw_record_view(
+    view: RecordView, chains: Mapping[str, Sequence[ChainLink]] | None = None
+) -> RenderableType:
+    """Draw records with their edges.
+
+    Args:
+        chains: by id of a text, those that were said to replace or amend one another.
+    """
     parts: list[RenderableType] = []
     for described in view.records:
         record = described.as_dict()
@@ -126,47 +132,34 @@ def draw_record_view(view: RecordView) -> RenderableType:
             record.pop(name, None)
         # a number 0 is a fact, an empty list is none
         facts = {name: value for name, value in record.items() if value not in ([], {})}
-        parts += [title, draw_nested(facts, indent="  "), Text()]
+        notes = []
+        if chain := (chains or {}).get(described.record.id):
+            notes += [Text(f"  {one}", "yellow") for one in replacing_lines(chain, record["id"])]
+            facts = _without_marks(described.record, facts)
+        if described.stale is not None:
+            del facts["stale"]
+            notes.append(Text(f"  may not hold: {one_line(str(described.stale))}", "yellow"))
+        parts += [title, *notes, draw_nested(facts, indent="  "), Text()]
     parts += [Text(one_line(str(united)), "green") for united in view.united]
     parts += draw_edges([edge.key for edge in view.edges_out], "edges out")
     parts += draw_edges([edge.key for edge in view.edges_in], "edges in")
     return Group(*parts)
 
 
-def draw_lineage(lineage: Lineage) -> RenderableType:
-    """Draw the changes of a record as a diff, newest first, and what it was made of."""
-    first, *made_of = lineage.entries
-    parts = [Text.assemble((one_line(first.name), "bold"), f"  {first.id}")]
-    for change in lineage.changes:
-        parts.append(Text(f"changed {change.at:%Y-%m-%d %H:%M:%S}", "dim"))
-        for field, step in change.changed.items():
-            # of free values each has its own
-            if all(isinstance(one, dict) and one.keys() == {"from", "to"} for one in step.values()):
-                parts += [line for name in step for line in _diff(f"{field}.{name}", step[name])]
-            else:
-                parts += _diff(field, step)
-    if not lineage.changes:
-        parts.append(Text("no change is kept", "dim"))
-    for entry in made_of:
-        source = f"  {short_source(entry.source)}" if entry.source != entry.name else ""
-        parts.append(Text(f"{'  ' * entry.depth}from {one_line(entry.name)}{source}", "blue"))
-    return Group(*parts)
-
-
-def _diff(name: str, step: Mapping[str, Any]) -> list[Text]:
-    was, now = (_lines(step[side]) for side in ("from", "to"))
-    lines = [Text(f"  {one_line(name)}", "bold")]
-    for line in islice(unified_diff(was, now, lineterm="", n=1), 2, None):
-        style = {"+": "green", "-": "red"}.get(line[0], "dim")
-        if line[0] != "@":
-            lines.append(Text(f"    {line[0]} {one_line(line[1:])}", style))
-    return lines
-
-
-def _lines(value: Any) -> list[str]:
-    if value in (None, ""):
-        return []
-    return value.splitlines() if isinstance(value, str) else [msgspec.json.encode(value).decode()]
+def _without_marks(record: Record, facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts of a text that was replaced, amended or did so: what it says, without the marks,
+    which are told in words."""
+    if not isinstance(record, Resource):
+        return facts
+    shown = {}
+    for name, value in facts.items():
+        if name == "content_hash" and not record.content:
+            shown["said"] = said_text(record)
+        if name == "metadata":
+            value = {key: one for key, one in value.items() if key not in MARKS}
+        if value != {}:
+            shown[name] = value
+    return shown
 
 
 def draw_stats(stats: MemoryStats) -> RenderableType:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ....text.quoting import visible
-from ..frame.text_formats import plural, stale_line
+from ..frame.text_formats import plural
 from .tables import draw_table
 
 if TYPE_CHECKING:
@@ -95,12 +95,25 @@ def draw_sync(report: SyncReport) -> RenderableType:
         parts += [Text(visible(one)) for one in listed[:_SHOWN]]
         if count > _SHOWN:
             parts.append(f"and {count - _SHOWN:,} more")
+    parts += _pair_lines(report)
     edges = plural(report.edges_added, "edge")
     verb = "would be added" if report.dry_run else "added"
     parts.append(f"{edges} {verb}, {report.edges_ended:,} ended")
-    if report.stale:
-        parts.append(Text(stale_line(report.stale, report.stale_ids), "yellow"))
     return Group(*parts)
+
+
+def _pair_lines(report: SyncReport) -> Iterator[Text]:
+    """Say which rows are one thing since, which are not any more, and which may be."""
+    would = "would be " if report.dry_run else ""
+    for verb, count in (("united", report.united), ("separated", report.separated)):
+        if count:
+            yield Text(f"{plural(count, 'pair')} of rows {would}{verb}", "green")
+    for pair in report.same_as[:_SHOWN]:
+        sign = "=" if pair.united else "≠" if pair.separated or pair.why else "may be"
+        why = f": {pair.why}" if pair.why else ""
+        yield Text(visible(f"  {pair.first} {sign} {pair.second}{why}"))
+    if len(report.same_as) > _SHOWN:
+        yield Text(f"  and {len(report.same_as) - _SHOWN:,} more: --json has them")
 
 
 def draw_registered(done: Sequence[Registered]) -> str:

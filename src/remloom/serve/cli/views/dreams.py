@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ....text.quoting import visible
 from ..frame.text_formats import one_line, plural, short_id, short_source
+from .changes import with_id
 from .runs import counted, draw_report, parked_view
 from .tables import draw_pairs, draw_table
 
@@ -177,8 +178,9 @@ def draw_refreshed(done: RefreshResult) -> RenderableType:
     for outcome, words in _BECAME.items():
         for item in done.stale:
             if item.outcome == outcome:
-                lines.append(Text.assemble((words, "bold"), f"  {item.name}  {short_id(item.id)}"))
-                lines.append(Text(f"  {item.why}{item.reason and ': '}{item.reason}", "dim"))
+                lines.append(Text.assemble((words, "bold"), f"  {with_id(item.id, item.name)}"))
+                why = one_line(f"{item.why}{item.reason and ': '}{item.reason}")
+                lines.append(Text(f"  {why}", "dim"))
                 texts = (("was", item.before), ("is", item.after))
                 lines += [Text(f"  {word}: {one_line(text)}") for word, text in texts if text]
     if not done.stale:

@@ -12,8 +12,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ....labels import key
-from ....model import Hit, Reason, Recall, RecallHit, record_dict
+from ....model import Hit, Reason, Recall, RecallHit, record_dict, short_id
 from ..frame.text_formats import one_line, plural, short_source
+from .changes import hit_notes
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -49,20 +50,19 @@ class HitList:
             head.append(score.rjust(score_width), "green")
             head.append(_pad(name, name_width), "bold").append("  ")
             head.append(_pad(kind, kind_width), STYLES.get(hit.schema, ""))
-            if hit.uri:
+            if hit.source != hit.name:
                 head.append("  ").append(short_source(hit.source), "blue")
-            marks = [*_marks_of_past(hit), *(["may not hold"] if hit.stale is not None else [])]
-            for mark in marks:
+            for mark in _marks_of_past(hit):
                 head.append(f"  {mark}", "yellow")
-            head.rstrip()
+            head.append(f"  {short_id(hit.id)}", "dim")
             yield head
             text = snippet(hit)
             if text:
                 body = Text(" " * (score_width or 2) + text, "dim", no_wrap=True)
                 body.truncate(options.max_width, overflow="ellipsis")
                 yield body
-            if hit.stale is not None:
-                yield Text(" " * (score_width or 2) + one_line(str(hit.stale)), "yellow")
+            for note in hit_notes(hit):
+                yield Text(" " * (score_width or 2) + note, "yellow")
 
 
 def _marks_of_past(hit: Hit) -> Iterator[str]:
@@ -144,7 +144,8 @@ def draw_recall(found: Recall, *, explain: bool) -> RenderableType:
         parts += [_explained_hit(number, hit) for number, hit in enumerate(found.hits, 1)]
     else:
         parts.append(HitList(found.hits))
-    return Group(*parts)
+    united = dict.fromkeys(one_line(str(hit.united)) for hit in found.hits if hit.united)
+    return Group(*parts, *(Text(one, "green") for one in united))
 
 
 def _question_lines(found: Recall) -> Iterator[Text]:
@@ -165,14 +166,13 @@ def _question_lines(found: Recall) -> Iterator[Text]:
 
 def _explained_hit(number: int, hit: RecallHit) -> RenderableType:
     head = Text.assemble((f"{number:>2}. {hit.score:.2f}  ", "green"), (one_line(hit.name), "bold"))
-    if hit.uri:
+    head.append(f"  {short_id(hit.id)}", "dim")
+    if hit.source != hit.name:
         head.append("  ").append(short_source(hit.source), "blue")
     text = Text(f"    {snippet(hit)}", "dim", no_wrap=True, overflow="ellipsis")
     reasons = Text(f"    {_because(hit)}", "cyan")
-    lines = [head, text, reasons]
-    if hit.stale is not None:
-        lines.append(Text(f"    may not hold: {one_line(str(hit.stale))}", "yellow"))
-    lines += [Text(f"    {mark}", "yellow") for mark in _marks_of_past(hit)]
+    notes = [*hit_notes(hit), *_marks_of_past(hit)]
+    lines = [head, text, reasons, *(Text(f"    {note}", "yellow") for note in notes)]
     if hit.path:
         lines.append(Text(f"    by {' → '.join(_steps(hit))}", "magenta"))
     return Group(*lines)
@@ -225,16 +225,15 @@ def _tree(found: Recall, *, explain: bool) -> RenderableType:
                 branches[trail] = parent.add(node)
             parent = branches[trail]
         label = Text.assemble((f"{hit.score:.2f}  ", "green"), (one_line(hit.name), "bold"))
-        if hit.uri:
+        label.append(f"  {short_id(hit.id)}", "dim")
+        if hit.source != hit.name:
             label.append("  ").append(short_source(hit.source), "blue")
         text = snippet(hit)
         if len(text) > CUT:
             text = text[: CUT - 1] + "…"
         label.append(f"\n{text}", "dim")
-        if hit.stale is not None:
-            label.append(f"\nmay not hold: {one_line(str(hit.stale))}", "yellow")
-        for mark in _marks_of_past(hit):
-            label.append(f"\n{mark}", "yellow")
+        for note in [*hit_notes(hit), *_marks_of_past(hit)]:
+            label.append(f"\n{note}", "yellow")
         if explain:
             label.append(f"\n{_because(hit)}", "cyan")
         branches.setdefault((one_line(hit.name),), parent.add(label))

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ....model import ReadReport
 from ....text.quoting import visible
-from ..frame.text_formats import one_line, plural, short_source, stale_line
+from ..frame.text_formats import one_line, plural, short_source
 
 if TYPE_CHECKING:
     from ....runs.failures import FailedItem
@@ -144,8 +144,6 @@ def draw_report(report: ReadReport) -> RenderableType:
         lines.append(line)
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))
-    if report.stale:
-        lines.append(Text(stale_line(report.stale, report.stale_ids), "yellow"))
     if report.embedding_error:
         lines.append(Text(f"not embedded: {visible(report.embedding_error)}", "red"))
     if report.caption_error:

@@ -5,7 +5,7 @@ import { Dialog, Failure, Field } from "../lib/parts.js";
 import { dateText, html, plain, title, useAction, useState } from "../lib/view.js";
 import { wordsOf } from "./profile-slots.js";
 
-const HEADINGS = { changed: "Has changed", wrong: "Was wrong" };
+export const HEADINGS = { changed: "Has changed", wrong: "Was wrong" };
 
 // `reason`: "changed" or "wrong", of a belief
 export function Edit({ belief, reason, subject, slots, close, done }) {
@@ -41,13 +41,15 @@ export function Edit({ belief, reason, subject, slots, close, done }) {
           ${ones.map((one) => html`<option value=${one.id} selected=${one.id === slot}>${plain(one.label)}</option>`)}</optgroup>`)}
       </select>`}</${Field}>`}
       <${Field} label=${belief ? "What is so instead" : "Value"} hint=${belief ? "Nothing, if nothing is." : spec?.question ? plain(spec.question) : undefined}>${(given) => html`<${Value} given=${{ ...given, required: !belief }} spec=${spec} value=${value} change=${setValue} />`}</${Field}>
-      ${reason !== "wrong" && html`<${Field} label="Since when" hint="Now, if you leave it out.">${(given) => html`<input ...${given} type="date" min=${belief?.since.slice(0, 10)} max=${today()} value=${day} onInput=${(event) => setDay(event.target.value)} />`}</${Field}>`}
+      ${reason !== "wrong" && html`<${Since} from=${belief?.since.slice(0, 10)} day=${day} change=${setDay} />`}
       <${Field} label="Note, for yourself">${(given) => html`<input ...${given} value=${note} onInput=${(event) => setNote(event.target.value)} />`}</${Field}>
       ${save.error && html`<${Failure} error=${save.error} />`}
       <div class="row"><button class="primary" disabled=${save.busy}>Save</button><button type="button" onClick=${close}>Cancel</button></div>
     </form>
   </${Dialog}>`;
 }
+
+export const Since = ({ from, day, change }) => html`<${Field} label="Since when" hint="Now, if you leave it out.">${(given) => html`<input ...${given} type="date" min=${from} max=${today()} value=${day} onInput=${(event) => change(event.target.value)} />`}</${Field}>`;
 
 // the part of a path that says where a slot belongs: two of one label stand in different groups
 const groupOf = (slot) => slot.id.split(".")[0];
@@ -75,7 +77,7 @@ function Value({ given, spec, value, change }) {
 const today = () => new Date().toISOString().slice(0, 10);
 
 // when a day began: today is now, and the day on which a belief began is when it did
-function startOf(day, belief) {
+export function startOf(day, belief) {
   if (day === today()) return null;
   const start = `${day}T00:00:00Z`;
   return belief && new Date(start) < new Date(belief.since) && belief.since.startsWith(day) ? belief.since : start;

@@ -3,6 +3,7 @@
 import { get, post, segment } from "../lib/api.js";
 import { About, Badge, Facts, Forget, Loaded, Memory, Page, RecordLink, Stale, Table, When } from "../lib/parts.js";
 import { decimal, go, hrefOf, html, nameOf, plain, plural, title, titleOf, useLoad, useState } from "../lib/view.js";
+import { Chain, MARKS, Said, isReplaced, saidBy } from "./record-said.js";
 
 // shown on their own, or of no use to a reader
 const NOT_FACTS = new Set([
@@ -13,10 +14,10 @@ const NOT_FACTS = new Set([
 export default function Record({ rest, session }) {
   const [what] = rest;
   const state = useLoad(() => get("/v1/describe", { id_or_label: what }), [what]);
-  return html`<${Loaded} state=${state}>${(view) => html`<${View} view=${view} what=${what} session=${session} />`}</${Loaded}>`;
+  return html`<${Loaded} state=${state}>${(view) => html`<${View} view=${view} what=${what} session=${session} again=${state.again} />`}</${Loaded}>`;
 }
 
-function View({ view, what, session }) {
+function View({ view, what, session, again }) {
   const [forgetting, setForgetting] = useState(false);
   const record = view.records[0]?.record;
   const label = record ? nameOf(record) : what;
@@ -29,7 +30,8 @@ function View({ view, what, session }) {
         ${may && html`<button class="danger small" onClick=${() => setForgetting(true)}>Forget</button>`}
       </div>
     </div>
-    ${view.records.map((described) => html`<${Described} key=${described.record.id} described=${described} />`)}
+    ${view.records.map((described) => html`<${Described} key=${described.record.id} described=${described} session=${session} again=${again} />`)}
+    ${(view.united || []).map((thing) => html`<${United} thing=${thing} />`)}
     <${Edges} view=${view} />
     ${record && html`<${History} id=${record.id} />`}
     ${forgetting && html`<${Forget} what=${label} path="/v1/forget" values=${{ targets: [record.id] }}
@@ -37,15 +39,19 @@ function View({ view, what, session }) {
   </${Page}>`;
 }
 
-function Described({ described }) {
+function Described({ described, session, again }) {
   const { record, children } = described;
-  const text = record.content || record.summary;
+  const text = saidBy(record);
+  const metadata = Object.fromEntries(Object.entries(record.metadata || {}).filter(([name]) => !MARKS.includes(name)));
   const facts = Object.entries(record).filter(([name]) => !NOT_FACTS.has(name));
   const names = [...(record.related_entities || []), ...(record.entity_refs || [])];
   const properties = Object.entries(record.properties || {}).filter(([name]) => name !== "extracted");
   return html`<section class="card">
     <${Stale} stale=${described.stale} />
+    ${isReplaced(record) && html`<p><${Badge} kind="careful">Replaced</${Badge}> No search finds it any more.</p>`}
     ${text && html`<${Memory} text=${text} clip=${false} />`}
+    <${Said} record=${record} session=${session} />
+    ${MARKS.some((name) => name in (record.metadata || {})) && html`<${Chain} record=${record} session=${session} again=${again} />`}
     ${properties.length > 0 && html`<${Facts} of=${Object.fromEntries(properties)} />`}
     ${names.length > 0 && html`<p class="row small"><span class="muted">Names in it</span>
       ${names.map((name) => html`<${RecordLink} to=${name} />`)}</p>`}
@@ -53,10 +59,25 @@ function Described({ described }) {
       <summary>Details</summary>
       <div class="stack tight">
         <${Facts} of=${{ kind: record.schema, ...Object.fromEntries(facts), id: record.id, source: record.uri, trust: record.trust }} />
-        <${Facts} of=${record.metadata || {}} />
+        <${Facts} of=${metadata} />
         ${children.length > 0 && html`<p class="small">${plural(children.length, "record")} made of it</p>`}
       </div>
     </details>
+  </section>`;
+}
+
+// Rows of several sources that are one thing: why, and on what they differ.
+function United({ thing }) {
+  const columns = [
+    { name: "Row", of: ({ handle }) => html`<${RecordLink} to=${handle} />` },
+    { name: "Of", of: ({ source }) => plain(source) },
+    ...Object.entries(thing.differs || {}).map(([field, values]) => ({ name: title(field), of: ({ handle }) => plain(values[handle]) })),
+  ];
+  const rows = thing.handles.map((handle, number) => ({ id: handle, handle, source: thing.sources[number] }));
+  return html`<section class="stack tight">
+    <h2>One thing, of several sources</h2>
+    <p>${thing.evidence?.length ? html`As they say the same: ${plain(thing.evidence.join("; "))}` : "As a person said."}</p>
+    <${Table} caption="The rows that are one thing" columns=${columns} rows=${rows} />
   </section>`;
 }
 
