@@ -102,11 +102,15 @@ def _follow(home: Path) -> str:
     with Memory.open(home, embedder="none") as memory:
         for name, city in (("crm", "Bonn"), ("shop", "Ulm")):
             with sqlite3.connect(home / f"{name}.db") as database:
-                database.execute("CREATE TABLE customers (id INTEGER, name, email, city)")
+                database.execute(
+                    "CREATE TABLE customers (id INTEGER PRIMARY KEY, name, email, city)"
+                )
                 database.execute(
                     f"INSERT INTO customers VALUES (7, 'Acme', 'a@b.example', '{city}')"
                 )
-            memory.schemas.register_from_discovery(memory.schemas.discover(home / f"{name}.db"))
+            memory.schemas.register_from_discovery(
+                memory.schemas.discover(str(home / f"{name}.db"))
+            )
         for definition in memory.schemas.list():
             memory.schemas.identify(definition.schema_name, ["email"])
         for name in ("crm", "shop"):
