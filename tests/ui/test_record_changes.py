@@ -60,6 +60,7 @@ def test_a_text_that_has_changed_is_replaced_and_brought_back(signed_in: Any) ->
     page.get_by_text("No search finds it any more.").wait_for()
     page.locator(".memory").get_by_text("Seoyun leads team Vega.").wait_for()
     assert page.get_by_role("button", name=BUTTONS[0]).count() == 0
+    assert "superseded" not in page.locator("main").inner_text()
     assert violations(page) == []
     page.get_by_role("button", name="Undo: bring back").click()
     page.get_by_role("button", name=BUTTONS[0]).wait_for()

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from remloom import Settings
-from remloom.operations import OPERATIONS
+from remloom.operations import OPERATIONS, TOOLS
 from remloom.retrieve import PARTS
 from remloom.serve.cli.views.runs import NOUNS
 from remloom.serve.service import Service
@@ -90,7 +90,7 @@ def test_nothing_else_is_given(client: TestClient, path: str) -> None:
 
 def test_every_path_that_the_pages_call_is_in_the_table() -> None:
     known = {operation.route.path for operation in OPERATIONS if operation.route}
-    known |= {"/v1/session"}
+    known |= {"/v1/session", *(f"/v1/tools/{tool.name}" for tool in TOOLS)}
     patterns = {re.sub(r"\{\w+\}", "{}", path) for path in known}
     text = "".join(path.read_text(encoding="utf-8") for path in OURS)
     called = set(re.findall(r"[\"`](/v1/[^\"`?\s]*)[\"`]", text))

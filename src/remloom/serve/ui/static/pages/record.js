@@ -2,13 +2,13 @@
 
 import { get, post, segment } from "../lib/api.js";
 import { About, Badge, Facts, Forget, Loaded, Memory, Page, RecordLink, Stale, Table, When } from "../lib/parts.js";
-import { decimal, go, hrefOf, html, nameOf, plain, plural, title, titleOf, useLoad, useState } from "../lib/view.js";
+import { decimal, go, hrefOf, html, nameOf, plain, plural, sourceOf, title, titleOf, useLoad, useState } from "../lib/view.js";
 import { Chain, MARKS, Said, isReplaced, saidBy } from "./record-said.js";
 
 // shown on their own, or of no use to a reader
 const NOT_FACTS = new Set([
   "schema", "id", "name", "content", "summary", "context", "metadata", "properties", "graph_paths", "content_hash", "embedding",
-  "parents", "created_at", "updated_at", "starts_at", "related_entities", "entity_refs", "resource_refs", "trust", "category", "uri",
+  "fields", "parents", "created_at", "updated_at", "starts_at", "related_entities", "entity_refs", "resource_refs", "trust", "category", "uri",
 ]);
 
 export default function Record({ rest, session }) {
@@ -30,7 +30,7 @@ function View({ view, what, session, again }) {
         ${may && html`<button class="danger small" onClick=${() => setForgetting(true)}>Forget</button>`}
       </div>
     </div>
-    ${view.records.map((described) => html`<${Described} key=${described.record.id} described=${described} session=${session} again=${again} />`)}
+    ${view.records.map((described) => html`<${Described} key=${described.record.id} described=${described} several=${view.records.length > 1} session=${session} again=${again} />`)}
     ${(view.united || []).map((thing) => html`<${United} thing=${thing} />`)}
     <${Edges} view=${view} />
     ${record && html`<${History} id=${record.id} />`}
@@ -39,14 +39,15 @@ function View({ view, what, session, again }) {
   </${Page}>`;
 }
 
-function Described({ described, session, again }) {
+function Described({ described, several, session, again }) {
   const { record, children } = described;
   const text = saidBy(record);
   const metadata = Object.fromEntries(Object.entries(record.metadata || {}).filter(([name]) => !MARKS.includes(name)));
   const facts = Object.entries(record).filter(([name]) => !NOT_FACTS.has(name));
   const names = [...(record.related_entities || []), ...(record.entity_refs || [])];
-  const properties = Object.entries(record.properties || {}).filter(([name]) => name !== "extracted");
+  const properties = Object.entries(record.properties || record.fields || {}).filter(([name]) => name !== "extracted");
   return html`<section class="card">
+    ${several && html`<p class="small muted">${plain(record.handle || nameOf(record))} ${sourceOf(record) && html`· ${plain(sourceOf(record))}`}</p>`}
     <${Stale} stale=${described.stale} />
     ${isReplaced(record) && html`<p><${Badge} kind="careful">Replaced</${Badge}> No search finds it any more.</p>`}
     ${text && html`<${Memory} text=${text} clip=${false} />`}
@@ -119,26 +120,29 @@ function History({ id }) {
     <h2>Where it comes from</h2>
     <${Loaded} state=${state}>${(lineage) => html`<div class="stack">
       <${Table} caption="What it was made of, back to what was read" columns=${columns} rows=${lineage.entries} />
-      ${lineage.changes.length > 0 && html`<${Changes} changes=${lineage.changes} />`}
+      <${Changes} changes=${lineage.changes} />
     </div>`}</${Loaded}>
   </section>`;
 }
 
 function Changes({ changes }) {
+  const rows = changes.map(({ at, changed }) => ({ at, steps: stepsOf(changed) })).filter(({ steps }) => steps.length);
   const columns = [
-    { name: "When", of: (change) => html`<${When} at=${change.at} time />` },
-    { name: "What changed", of: (change) => plain(Object.keys(change.changed).join(", ")) },
-    { name: "How", of: (change) => stepsOf(change.changed).map(([name, step]) => html`<${Step} name=${name} step=${step} />`) },
+    { name: "When", of: ({ at }) => html`<${When} at=${at} time />` },
+    { name: "What changed", of: ({ steps }) => plain([...new Set(steps.map(([name]) => name.split(".")[0]))].join(", ")) },
+    { name: "How", of: ({ steps }) => steps.map(([name, step]) => html`<${Step} name=${name} step=${step} />`) },
   ];
-  return html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${changes} />`;
+  return rows.length > 0 && html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${rows} />`;
 }
 
 const isStep = (one) => one !== null && typeof one === "object" && Object.keys(one).sort().join() === "from,to";
 
-// of properties, fields and metadata each value has a step of its own
+// of properties, fields and metadata each value has a step of its own; what replaced a text, and hid it, is told above
 function stepsOf(changed) {
-  return Object.entries(changed).flatMap(([field, step]) =>
-    Object.values(step).every(isStep) ? Object.entries(step).map(([name, one]) => [`${field}.${name}`, one]) : [[field, step]]);
+  const hidden = changed.metadata?.superseded ? ["content", "context"] : [];
+  return Object.entries(changed).filter(([field]) => !hidden.includes(field)).flatMap(([field, step]) =>
+    Object.values(step).every(isStep) ? Object.entries(step).map(([name, one]) => [`${field}.${name}`, one]) : [[field, step]])
+    .filter(([name]) => !MARKS.some((mark) => name === `metadata.${mark}`));
 }
 
 function Step({ name, step }) {
