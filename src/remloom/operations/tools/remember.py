@@ -75,8 +75,6 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
         entities: whom and what they name.
         found_by_text: on disk, and found by words and names.
         vectors_waiting: texts of this memory that are not found by their meaning yet.
-        stale: how many records may no longer hold, as they rest on what this changed.
-        stale_ids: of the first hundred.
     """
 
     ids: list[str]
@@ -85,8 +83,6 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
     found_by_text: bool
     vectors_waiting: int
     problem: str = ""
-    stale: int = 0
-    stale_ids: tuple[str, ...] = ()
 
 
 def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) -> Remembered:
@@ -137,8 +133,6 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
         found_by_text=True,
         vectors_waiting=report.pending,
         problem=report.embedding_error,
-        stale=report.stale,
-        stale_ids=report.stale_ids,
     )
 
 
@@ -165,13 +159,10 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
         replaces=values.replaces, amends=values.amends, reason=values.reason, since=since
     )
     if known and all(record.origin == source for record in known):
-        again = []
         if said or superseded_of(known[0]):
             # written again, it is refused if it was replaced itself
-            again.append(replace(without_mark(known[0], SUPERSEDED), **said))
-        done = memory.write(again)
-        ids = tuple(record.id for record in known)
-        return ReadReport(ids=ids, stale=done.stale, stale_ids=done.stale_ids)
+            memory.write([replace(without_mark(known[0], SUPERSEDED), **said)])
+        return ReadReport(ids=tuple(record.id for record in known))
     name = values.name or _name_of(values.text)
     report = memory.read_text(
         values.text,

@@ -17,8 +17,6 @@ from .records import as_named
 if TYPE_CHECKING:
     from ....memory import ChainLink, Lineage, Memory, RecordView
 
-_STALE_SHOWN = 10  # of what a report made stale
-
 
 def remember(
     memory: Memory,
@@ -67,7 +65,7 @@ def remember(
     )
     done = REMEMBER.does(memory, takes, None)
     chains = _chains(memory, [memory.get_resource(id) for id in done.ids])
-    stale = _first(memory, done.stale_ids)
+    stale = _resting(memory, done.ids) if replaces or amends else []
     return Report(done, lambda: draw_remembered(done, chains, stale))
 
 
@@ -120,8 +118,18 @@ def name_stale(memory: Memory, report: Any) -> Report:
     return Report(report, lambda: Group(draw(report), *stale_lines(report.stale, records)), report)
 
 
+def _resting(memory: Memory, ids: Sequence[str]) -> list[Record]:
+    """What may not hold any more, as it rests on what these texts replaced or amended."""
+    statement = "TRAVERSE WITH SELECT id FROM {} WHERE stale LIMIT 1000 DEPTH 0"
+    found = (memory.query(statement.format(schema)) for schema in ("resources", "moments"))
+    nodes = (node for answer in found for node in answer.nodes)
+    return [node.record for node in nodes if node.stale is not None and node.stale.by in ids]
+
+
 def _first(memory: Memory, ids: Sequence[str]) -> list[Record]:
-    return [memory.admin.describe(id).records[0].record for id in ids[:_STALE_SHOWN]]
+    from ..views.changes import STALE_SHOWN
+
+    return [memory.admin.describe(id).records[0].record for id in ids[:STALE_SHOWN]]
 
 
 def _chains(memory: Memory, records: Sequence[Record]) -> Mapping[str, Sequence[ChainLink]]:

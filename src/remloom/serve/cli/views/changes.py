@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ....memory import ChainLink, Lineage, LineageEntry
     from ....operations.tools.remember import Remembered
 
+STALE_SHOWN = 10  # records that a report made stale
 _DAY = len("2025-01-15")
 _TOLD = {*MARKS, "confirmed"}  # metadata that is told in words
 _TEXT = 120  # characters of what a record says, beside its id
@@ -53,7 +54,7 @@ def draw_remembered(
     older = [link.id for chain in chains.values() for link in chain if link.by in done.ids]
     for id, chain in chains.items():
         lines += [Text(f"  {one}") for one in replacing_lines(chain, id)]
-    lines += stale_lines(done.stale, stale)
+    lines += stale_lines(len(stale), stale[:STALE_SHOWN])
     if done.problem:
         lines.append(Text(f"not embedded: {one_line(done.problem)}", "red"))
     lines += [Text(f"undo: remloom unreplace {short_id(id)}", "dim") for id in older]
