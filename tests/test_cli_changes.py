@@ -67,7 +67,10 @@ def test_what_changed_is_said_shown_beside_what_rests_on_it_and_taken_back(
     ]
     found = run("recall", "Who gets the code reviews of Orion?").stdout
     assert ids["plan"] in found
-    assert f"may not hold: Seoyun leads team Orion. was replaced by {newer} on " in found
+    assert (
+        f"may not hold: Seoyun leads team Orion. was replaced by {newer}, with effect from 2026-05-04"
+        in found
+    )
     assert f"now {newer}  Jihoon leads team Orion." in found
     refreshed = run("refresh", ids["plan"], "--dry-run").stdout
     assert f"yours to mend or confirm  {ids['plan']}  reviews" in refreshed
