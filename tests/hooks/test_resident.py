@@ -15,6 +15,7 @@ from remloom import Memory
 from remloom.hooks.injections import Injections
 from remloom.hooks.project import find_project
 from remloom.hooks.switch import Switch, save
+from remloom.predicates import Query
 from waiting import until
 
 SYMPTOM = "the order queue is slow"
@@ -97,6 +98,19 @@ def test_a_session_begins_with_the_last_brief_while_nobody_is_up(agent: Agent) -
     elsewhere = agent.work.parent / "other"
     elsewhere.mkdir()
     assert agent.call("SessionStart", cwd=elsewhere, session_id="four", source="startup") == {}
+
+
+def test_what_is_forgotten_is_in_no_file_beside_the_memory(agent: Agent) -> None:
+    agent.start()
+    agent.keep()
+    brief = agent.answer("SessionStart", session_id="two", source="startup")
+    assert "nobody is on call for Redis" in brief
+    tenant = find_project(str(agent.work), {}).tenant
+    with Memory.open(agent.home, tenant=tenant, embedder="none") as memory:
+        memory.forget(*(turn.id for turn in memory.query_resources(Query())))
+    for path in agent.folder.rglob("*"):
+        assert not path.is_file() or b"on call" not in path.read_bytes(), path
+    assert agent.call("SessionStart", session_id="three", source="startup") == {}
 
 
 def test_off_is_off(agent: Agent) -> None:

@@ -20,6 +20,7 @@ from ..store.results import Written
 from ..store.rules import validation
 from ..store.specs import EdgeSpec
 from .arguments import MAX_COUNT, check_text
+from .briefs import discard_briefs
 from .engine import Engine
 from .fetching import fetch, find_by_id, label_of, may_be_id
 from .stated_premises import with_stated
@@ -275,6 +276,7 @@ class Writing:
             by=by,
         )
         if not dry_run:
+            discard_briefs(self._engine.settings.home)
             self._engine.embed_in_background()
         return receipt
 
@@ -297,6 +299,7 @@ class Writing:
             keep_away=keep_away,
             extra=extra,
         )
+        discard_briefs(self._engine.settings.home)
         self._engine.embed_in_background()
         return receipt
 
@@ -314,6 +317,7 @@ class Writing:
             receipt = receipt.plus(swept)
             left -= _SWEPT
         if receipt.records:
+            discard_briefs(self._engine.settings.home)
             self._engine.embed_in_background()
         return receipt
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LANGUAGE = "language"  # the head that sees how words are spelled, and not which they are
 DECISION = "decision"  # the head that tells what decides something that stands, from what does not
+DECIDED = "decided"  # its label
 DEPENDENCY = "dependency"  # the head that tells what says that something rests on something else
 ORDER = "order"  # the head that sees words and pairs of them: it is asked of many texts
 CHANGE = "change"  # the head that sees what was said later beside what was said earlier

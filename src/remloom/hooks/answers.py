@@ -28,6 +28,7 @@ class Answers:
         self._settings = Settings.load(home=str(folder.parent))
         self._injections = Injections(folder)
         self._memories: dict[str, Memory] = {}
+        self._briefs: dict[str, Given] = {}
         self._projects: dict[str, tuple[float, Project]] = {}
         self._lock = Lock()
 
@@ -52,7 +53,7 @@ class Answers:
             return Given(why="hooks are off")
         memory = self._memory(project)
         if event.kind == "start":
-            given = brief.of(memory, project)
+            given = self._brief(memory, project)
         else:
             given = prompt.of(memory, event.prompt, self._injections.given(event.session))
         return replace(given, milliseconds=round((time.perf_counter() - begun) * 1000, 1))
@@ -78,7 +79,19 @@ class Answers:
         project = self._project(event.folder)
         if self._is_off(project, event):
             return
-        self._memory(project).read(event.transcript)
+        memory = self._memory(project)
+        memory.read(event.transcript)
+        self._briefs[project.tenant] = brief.make(memory, project)
+
+    def still_holds(self, event: Event, given: Given) -> bool:
+        """Whether what a session began with is there as it was."""
+        return brief.still_holds(self._memory(self._project(event.folder)), given)
+
+    def _brief(self, memory: Memory, project: Project) -> Given:
+        made = self._briefs.get(project.tenant)
+        if made is None or not brief.still_holds(memory, made):
+            made = self._briefs[project.tenant] = brief.make(memory, project)
+        return made
 
     def _is_off(self, project: Project, event: Event) -> bool:
         return switch.load(self._folder).is_off(project.tenant, event.session)

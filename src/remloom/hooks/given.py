@@ -14,6 +14,7 @@ class Given(Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...] = ()
     why: str = ""
     tokens: int = 0
+    digest: str = ""  # of what the records said; of what is given later
     milliseconds: float = 0.0
 
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from threading import Event as Signal
+from threading import Event as Ended
 from threading import Thread
 from types import FrameType
 
@@ -29,6 +29,8 @@ import msgspec
 
 from . import clients
 from .answers import Answers
+from .events import Event
+from .given import Given
 from .hook import brief_path
 from .place import socket_of
 from .reading import Reading
@@ -73,7 +75,7 @@ class Resident:
         self._folder = folder
         self._idle = idle
         self._last = time.monotonic()
-        self._ended = Signal()
+        self._ended = Ended()
         self._answers = Answers(folder)
         self._reading = Reading(folder, self._answers)
 
@@ -115,23 +117,27 @@ class Resident:
             given = self._answers.given(event)
             reply = msgspec.json.encode(clients.reply(client, name, given.text))
             if event.kind == "start":
-                self._leave_brief(client, name, event.folder, reply)
+                self._leave_brief(client, name, event, given, reply)
             return reply, partial(self._answers.log, event, given)
         except Exception:
             # an agent's program goes on, and the log of the process says what was wrong
             log.exception("hook %s of %s", name, client)
             return b"{}", _nothing
 
-    def _leave_brief(self, client: str, name: str, folder: str, reply: bytes) -> None:
+    def _leave_brief(
+        self, client: str, name: str, event: Event, given: Given, reply: bytes
+    ) -> None:
         """For a session that starts while no resident is up; none of an encrypted memory."""
-        path = Path(brief_path(str(self._folder), client, name, folder))
-        if self._answers.encrypted:
+        path = Path(brief_path(str(self._folder), client, name, event.folder))
+        if self._answers.encrypted or not given.text:
             path.unlink(missing_ok=True)
             return
         part = path.with_suffix(".part")
-        part.write_bytes(os.fsencode(folder) + b"\n" + reply)
-        part.chmod(0o600)
+        part.write_bytes(os.fsencode(event.folder) + b"\n" + reply)
         part.replace(path)
+        # what is forgotten meanwhile has found no file yet
+        if not self._answers.still_holds(event, given):
+            path.unlink(missing_ok=True)
 
     def _is_idle(self) -> bool:
         return time.monotonic() - self._last > self._idle and not self._reading.busy
