@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError
-from ..model import Entity, Moment, Record, Resource, Row
+from ..model import Entity, Record, Resource, Row
 from ..model.supersession import (
     AMENDED,
     AMENDS,
@@ -27,7 +27,6 @@ from ..store.batch import Batch, BatchRecord, Replacing
 from ..store.contract import Reads
 from ..store.encoding import searchable_text
 from ..store.forgetting.forget import Remade, RemovedRecords
-from ..store.rules.merge import keys_of
 from .fetching import find_by_id
 
 
@@ -46,7 +45,6 @@ def with_superseded(reads: Reads, batch: Batch) -> Batch:
     written = {item.record.id for item in batch.records}
     older: dict[str, BatchRecord] = {}
     newer: list[BatchRecord] = []
-    moments: list[BatchRecord] = []
     for item in batch.records:
         if item.replacing is None:
             newer.append(item)
@@ -54,15 +52,12 @@ def with_superseded(reads: Reads, batch: Batch) -> Batch:
         old = _older(reads, item, item.replacing)
         _check(reads, item.record, old, is_written=old.id in written, is_taken=old.id in older)
         older[old.id] = _marked(old, item.record.id, item.replacing, at)
-        if not item.replacing.amends:
-            mark = superseded_of(older[old.id].record)
-            moments += (_with_mark(moment, mark, at) for moment in _own_moments(reads, old))
         key = AMENDS if item.replacing.amends else REPLACES
         newer.append(replace(_with_metadata(item, {key: old.id}), replacing=None))
     count = len(batch.records)
     return replace(
         batch,
-        records=(*newer, *older.values(), *moments),
+        records=(*newer, *older.values()),
         positions=batch.positions or tuple(range(count)),
     )
 
@@ -89,7 +84,7 @@ def said_anew(record: Record, superseded: Superseded) -> ConflictError:
     )
 
 
-def brought_back(reads: Reads, id: str) -> Iterator[Resource | Moment]:
+def brought_back(reads: Reads, id: str) -> Iterator[Resource]:
     """Yield a text that was replaced or amended without that mark, and the newer one.
 
     Raises:
@@ -106,8 +101,6 @@ def brought_back(reads: Reads, id: str) -> Iterator[Resource | Moment]:
             id=record.id,
         )
     yield without_mark(found, SUPERSEDED if superseded_of(found) else AMENDED)
-    for moment in _own_moments(reads, found):
-        yield without_mark(moment, SUPERSEDED)
     newer = reads.records.get("resources", mark.by)
     key = REPLACES if superseded_of(found) else AMENDS
     if isinstance(newer, Resource) and newer.metadata.get(key) == found.id:
@@ -228,20 +221,6 @@ def _marked(old: Resource, by: str, replacing: Replacing, at: datetime) -> Batch
     if isinstance(mark, Amended):
         return _with_metadata(item, {AMENDED: to_builtins(mark)})
     return _hidden(_with_metadata(item, {SUPERSEDED: to_builtins(mark)}))
-
-
-def _own_moments(reads: Reads, old: Resource) -> Iterator[Moment]:
-    """The moments that reading made of a text alone: what it says is their name."""
-    for moment in reads.records.referring([old.id]) if old.uri else ():
-        if moment.metadata.get("uri") == old.uri and moment.resource_refs == (old.id,):
-            yield moment
-
-
-def _with_mark(moment: Moment, mark: Superseded | None, at: datetime) -> BatchRecord:
-    shown = to_builtins(replace(mark, content="", context="")) if mark else {}
-    metadata = {**moment.metadata, SUPERSEDED: shown}
-    record = replace(moment, updated_at=at, graph_paths=(), metadata=metadata)
-    return BatchRecord(record, keys_of(record), searchable_text(record))
 
 
 def _hidden(item: BatchRecord) -> BatchRecord:

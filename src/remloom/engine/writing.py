@@ -161,6 +161,10 @@ class Writing:
         batch = self._without_outdated(reads or self._store, batch, hidden)
         batch = self._with_doubts(reads or self._store, batch)
         batch = with_superseded(reads or self._store, batch)
+        if hidden != "shown" and any(superseded_of(item.record) for item in batch.records):
+            from ..ingest.surroundings import with_surroundings
+
+            batch = with_surroundings(reads or self._store, batch)
         return msgspec.structs.replace(batch, expected=expected) if expected else batch
 
     def _report(self, batch: Batch, written: Written, embed: bool) -> Written:
@@ -232,11 +236,14 @@ class Writing:
 
     def unreplace(self, id: str) -> Resource:
         """Bring a text back; see `Memory.unreplace`."""
-        back: list[Resource | Moment] = []
+        from ..ingest.surroundings import with_surroundings
+
+        back: list[Resource] = []
 
         def build_back(reads: Reads) -> Batch:
             back[:] = brought_back(reads, id)
-            return self.build(back, reads=reads, stamp=False, hidden="shown")
+            batch = self.build(back, reads=reads, stamp=False, hidden="shown")
+            return with_surroundings(reads, batch, [back[0].id])
 
         self.update(build_back)
         return fetch(self._store, Resource, back[0].id)

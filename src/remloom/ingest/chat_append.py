@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..model import Edge, Entity, Moment, Resource
+from ..model.supersession import SUPERSEDED, said_text, without_mark
 from ..predicates import Eq, Query
 from ..sources import Document, Turn, from_messages
 from ..sources.texts import title_of
@@ -142,8 +143,7 @@ class _Following:
         self._tail = tail
         self._new = new
         self._size = len(tail)
-        stored = [Turn(message=chats.message_of(turn)) for turn in tail]
-        self._turns = [*stored, *new]
+        self._turns = [*map(chats.shown, tail), *new]
         # those with something new
         self._sessions = [span for span in chats.part_sessions(self._turns) if span[1] > self._size]
 
@@ -235,7 +235,8 @@ class _Following:
         return edges
 
     def _grown_chat(self) -> Entity:
-        properties = self._chat.properties
+        # what is new was not replaced
+        properties = without_mark(self._chat, SUPERSEDED).properties
         begun = sum(first >= self._size for first, _ in self._sessions)
         counts = {
             "turns": properties.get("turns", 0) + len(self._new),
@@ -332,7 +333,7 @@ class ExportedChats:
         if ids:
             return bool(self._store.records.messages(uri, ids))
         texts = {turn.message.text for turn in document.turns}
-        return any(turn.content in texts for turn in self._store.records.chunks(uri))
+        return any(said_text(turn) in texts for turn in self._store.records.chunks(uri))
 
     @cached_property
     def _uris(self) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import SESSION_GAP, Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..model.edge_types import SPOKEN_BY
-from ..model.supersession import said_text
+from ..model.supersession import is_hidden, marked_as, said_text
 from ..sources import Document, Turn
 from ..store.contract import Reads
 from ..store.rules.record_ids import resource_id
@@ -159,6 +159,11 @@ def message_of(turn: Resource) -> Message:
     )
 
 
+def shown(turn: Resource) -> Turn:
+    """A stored turn as its neighbours quote it: nothing of one that was replaced."""
+    return Turn(message=replace(message_of(turn), text=turn.content))
+
+
 def turn_context(session: Sequence[Turn], position: int) -> str:
     """What a turn is understood by: who spoke and when, and the turns around it in the session."""
     message = session[position].message
@@ -234,13 +239,15 @@ def moment(uri: str, title: str, session: str, part: int, turns: Sequence[Resour
 
 
 def describe(moment: Moment, turns: Sequence[Resource]) -> Moment:
-    """A moment of a chat with everything that follows from its turns, which are to be these."""
+    """A moment of a chat with everything that follows from its turns, which are to be these. Of one
+    that was replaced it has who spoke alone."""
     times = sorted(turn.starts_at for turn in turns if turn.starts_at)
     spoken = speakers(turns)
     names = [speaker.name for speaker in spoken]
-    counts = Counter(name for turn in turns for name in turn.related_entities)
+    shown_turns = [turn for turn in turns if not is_hidden(turn)]
+    counts = Counter(name for turn in shown_turns for name in turn.related_entities)
     topics = [name for name, _ in counts.most_common() if name.strip() not in names]
-    return replace(
+    described = replace(
         moment,
         starts_at=times[0] if times else None,
         ends_at=times[-1] if times else None,
@@ -250,6 +257,7 @@ def describe(moment: Moment, turns: Sequence[Resource]) -> Moment:
         resource_refs=tuple(turn.id for turn in turns),
         entity_refs=tuple(dict.fromkeys((*names, *counts))),
     )
+    return marked_as(described, turns)
 
 
 def people(resources: Sequence[Resource]) -> tuple[Person, ...]:
@@ -264,7 +272,7 @@ def speakers(resources: Sequence[Resource]) -> tuple[Speaker, ...]:
     for resource in resources:
         name = resource.speaker.strip()
         if name:
-            spoken = count_words(resource.content) / _WORDS_PER_MINUTE * 60
+            spoken = count_words(said_text(resource)) / _WORDS_PER_MINUTE * 60
             seconds[name] = seconds.get(name, 0.0) + spoken
     return tuple(Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items())
 

@@ -3,7 +3,7 @@ moments, headings of chunks, and names, by which one text gets into another's re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..model import EXTRACTED, SHARES, Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
-from ..sources import Turn
+from ..model.supersession import is_hidden, marked_as, without_context
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 from ..store.forgetting.remaining_words import names_in
@@ -21,7 +21,7 @@ from . import chats
 from .edges import follows
 
 # turns on each side of a gap: some have another context now, the others are in it
-_NEIGHBOURS = chats.BEFORE + chats.AFTER
+NEIGHBOURS = chats.BEFORE + chats.AFTER
 _AHEAD = 64  # chunks looked at together behind a heading that goes
 
 
@@ -78,7 +78,7 @@ def _remake_moments(
         if all(map(chats.is_turn, left)):
             described = chats.describe(moment, left)
         else:
-            described = _describe_document(reads, moment, left)
+            described = marked_as(_describe_document(reads, moment, left), left)
         records[moment.id] = described
         unlinked += outdated_edges(reads, moment, described)
 
@@ -148,13 +148,13 @@ def _close_gap(
     def chunks_after(size: int) -> list[Resource]:
         return reads.records.chunks(uri, ChunkRange(after=last, limit=size))
 
-    before = _staying(chunks_before, removed)[-_NEIGHBOURS:]
-    after = _staying(chunks_after, removed)[:_NEIGHBOURS]
+    before = staying(chunks_before, removed)[-NEIGHBOURS:]
+    after = staying(chunks_after, removed)[:NEIGHBOURS]
     if chats.is_turn(gap[0]) and gap[0].metadata["speaker"] is not None:
         # contexts and chains do not reach from one session into another
-        session = _session(reads, gap)
-        before = [turn for turn in before if _session(reads, [turn]) == session]
-        after = [turn for turn in after if _session(reads, [turn]) == session]
+        session = session_of(reads, gap)
+        before = [turn for turn in before if session_of(reads, [turn]) == session]
+        after = [turn for turn in after if session_of(reads, [turn]) == session]
         _remake_contexts(before, after, records)
     else:
         _remove_headings(reads, removed, gap, after, records)
@@ -162,13 +162,13 @@ def _close_gap(
         yield follows(before[-1], after[0])
 
 
-def _staying(fetch: Callable[[int], list[Resource]], removed: RemovedRecords) -> list[Resource]:
-    """The nearest `_NEIGHBOURS` chunks, or more, that stay; others that go may be between."""
-    size = _NEIGHBOURS
+def staying(fetch: Callable[[int], list[Resource]], removed: Container[str]) -> list[Resource]:
+    """The nearest `NEIGHBOURS` chunks, or more, that stay; others that go may be between."""
+    size = NEIGHBOURS
     while True:
         chunks = fetch(size)
         left = [part for part in chunks if part.id not in removed]
-        if len(left) >= _NEIGHBOURS or len(chunks) < size:
+        if len(left) >= NEIGHBOURS or len(chunks) < size:
             return left
         size *= 4
 
@@ -179,15 +179,15 @@ def _remake_contexts(
     records: dict[str, Record],
 ) -> None:
     resources = [*before, *after]
-    turns = [Turn(message=chats.message_of(resource)) for resource in resources]
+    turns = list(map(chats.shown, resources))
     gap = len(before)
     for position, resource in enumerate(resources):
         if gap - chats.AFTER <= position < gap + chats.BEFORE:
-            context = chats.turn_context(turns, position)
-            records[resource.id] = replace(resource, context=context)
+            context = "" if is_hidden(resource) else chats.turn_context(turns, position)
+            records[resource.id] = replace(without_context(resource), context=context)
 
 
-def _session(reads: Reads, turns: Sequence[Resource]) -> str | None:
+def session_of(reads: Reads, turns: Sequence[Resource]) -> str | None:
     """The session of a chat that turns are of; None where no moment says."""
     for moment in reads.records.referring([turn.id for turn in turns]):
         if "session" in moment.metadata:

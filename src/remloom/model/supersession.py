@@ -7,7 +7,7 @@ said.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -15,21 +15,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .records import Moment, Record, Resource
+from .records import Entity, Moment, Record, Resource
 
-# keys of metadata: of the older text, and of the newer one
+# keys of metadata, or of the properties of an entity: of the older text, and of the newer one
 SUPERSEDED = "superseded"  # by, reason, since, at, content, context; of a run: by, run, content
 AMENDED = "amended"  # by, at
 REPLACES = "replaces"  # the id of the older one
 AMENDS = "amends"  # the same
 MARKS = (SUPERSEDED, AMENDED, REPLACES, AMENDS)
-_R = TypeVar("_R", Resource, Moment)
+_R = TypeVar("_R", Resource, Moment, Moment | Entity)
 ReplaceReason: TypeAlias = Literal["changed", "wrong"]
 
 
 class Superseded(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What took the place of a text, and why. No search finds it any more, nor the moment that
-    reading made of it alone, which has the same mark."""
+    """What took the place of a text, and why. Nothing that asks of the present finds it any more,
+    nor the moment and the source that reading made of it alone, which have the same mark."""
 
     by: str  # the id of the newer one
     reason: ReplaceReason  # it held until `since`, or it never did
@@ -95,13 +95,40 @@ def said_text(record: Resource) -> str:
 def without_mark(record: _R, *keys: str) -> _R:
     """Return a record as it was before it had these marks; a text that was superseded says it
     again."""
-    marks = {key: value for key, value in record.metadata.items() if key not in keys}
     superseded = superseded_of(record)
-    is_text = isinstance(record, Resource) and superseded is not None
-    if superseded is None or not is_text or SUPERSEDED not in keys:
-        return replace(record, metadata=marks)
-    content, context = superseded.content, superseded.context
-    return replace(record, metadata=marks, content=content, context=context)
+    marks = {key: value for key, value in _marks(record).items() if key not in keys}
+    bare = _with_marks(record, marks)
+    if superseded is None or not isinstance(bare, Resource) or SUPERSEDED not in keys:
+        return bare
+    return replace(bare, content=superseded.content, context=superseded.context)
+
+
+def marked_as(made: Moment | Entity, texts: Iterable[Resource]) -> Moment | Entity:
+    """Return what reading made of some texts with the newest of their marks, if all of them were
+    replaced; else without one."""
+    newest: Superseded | None = None
+    for text in texts:
+        if (mark := superseded_of(text)) is None:
+            return without_mark(made, SUPERSEDED) if superseded_of(made) else made
+        newest = mark if newest is None or newest.at <= mark.at else newest
+    if newest is None:
+        return made
+    shown = msgspec.to_builtins(replace(newest, content="", context=""))
+    return _with_marks(made, {**_marks(made), SUPERSEDED: shown})
+
+
+def without_context(record: Resource) -> Resource:
+    """Return a text that was replaced without the context that it had."""
+    if (mark := superseded_of(record)) is None or not mark.context:
+        return record
+    shown = msgspec.to_builtins(replace(mark, context=""))
+    return replace(record, metadata={**record.metadata, SUPERSEDED: shown})
+
+
+def _with_marks(record: _R, marks: dict[str, Any]) -> _R:
+    if isinstance(record, Entity):
+        return replace(record, properties=marks)
+    return replace(record, metadata=marks)
 
 
 def _mark(record: Record, key: str, kind: type[Any]) -> Any:
@@ -116,8 +143,10 @@ def _mark(record: Record, key: str, kind: type[Any]) -> Any:
 
 
 def _marks(record: Record) -> Mapping[str, Any]:
-    if not isinstance(record, (Resource, Moment)):
-        return {}
+    marks: Any = None
+    if isinstance(record, (Resource, Moment)):
+        marks = record.metadata
+    elif isinstance(record, Entity):
+        marks = record.properties
     # as it was given: it may be anything
-    metadata: Any = record.metadata
-    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
+    return marks if type(marks) is dict or isinstance(marks, Mapping) else {}

@@ -386,7 +386,7 @@ def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
             part.id in removed
             for part in reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
         ):
-            removed.update((record.id, record) for record in _describing(reads, parts))
+            removed.update((record.id, record) for record in describing(reads, parts))
             removed.update((record.id, record) for record in _resting(reads, source_ref(uri)))
 
 
@@ -552,7 +552,7 @@ def _read_from(reads: Reads, source: str) -> list[Record]:
 def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:
     if not chunks or not chunks[0].uri:
         return [*chunks]
-    return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
+    return [*chunks, *_described(reads, chunks), *describing(reads, chunks)]
 
 
 def _named(reads: Reads, label: str) -> list[Record]:
@@ -563,7 +563,7 @@ def _named(reads: Reads, label: str) -> list[Record]:
     return reads.records.lookup([key], edges=0)[key]
 
 
-def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
+def describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
     """The entities that stand for the source of these chunks as a whole."""
     keys = {labels.key(chunks[0].name)}
     edges = reads.graph.stored_edges(sorted(keys), direction="out")
