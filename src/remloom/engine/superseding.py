@@ -27,6 +27,7 @@ from ..store.batch import Batch, BatchRecord, Replacing
 from ..store.contract import Reads
 from ..store.encoding import searchable_text
 from ..store.forgetting.forget import Remade, RemovedRecords
+from ..store.rules.replaced_entries import replaced_entry
 from .fetching import find_by_id
 
 
@@ -55,9 +56,14 @@ def with_superseded(reads: Reads, batch: Batch) -> Batch:
         key = AMENDS if item.replacing.amends else REPLACES
         newer.append(replace(_with_metadata(item, {key: old.id}), replacing=None))
     count = len(batch.records)
+    marks = ((item.record, superseded_of(item.record)) for item in older.values())
+    entries = (
+        replaced_entry(text, mark) for text, mark in marks if mark and isinstance(text, Resource)
+    )
     return replace(
         batch,
         records=(*newer, *older.values()),
+        entries=(*batch.entries, *entries),
         positions=batch.positions or tuple(range(count)),
     )
 
@@ -71,6 +77,15 @@ def still_hidden(item: BatchRecord, stored: Resource) -> BatchRecord:
     if kept:
         item = _with_metadata(item, {**kept, **record.metadata})
     return _hidden(item) if superseded_of(stored) else item
+
+
+def hidden_again(item: BatchRecord, mark: Superseded) -> BatchRecord:
+    """Return a text that is back in its source as it is to be written: replaced, as it was."""
+    record = item.record
+    if not isinstance(record, Resource) or SUPERSEDED in record.metadata:
+        return item
+    said = replace(mark, content=record.content, context=record.context)
+    return _hidden(_with_metadata(item, {SUPERSEDED: to_builtins(said)}))
 
 
 def said_anew(record: Record, superseded: Superseded) -> ConflictError:

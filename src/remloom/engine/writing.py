@@ -12,19 +12,27 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..model.reports import WrittenIds
-from ..model.supersession import said_text, superseded_of
-from ..store.batch import Batch, Preconditions, changed
+from ..model.supersession import Superseded, said_text, superseded_of
+from ..store.batch import Batch, BatchRecord, Preconditions, changed
 from ..store.contract import Reads
 from ..store.encoding import content_key
 from ..store.results import Written
 from ..store.rules import validation
+from ..store.rules.replaced_entries import REPLACED, replaced_before
 from ..store.specs import EdgeSpec
 from .arguments import MAX_COUNT, check_text
 from .briefs import discard_briefs
 from .engine import Engine
 from .fetching import fetch, find_by_id, label_of, may_be_id
 from .stated_premises import with_stated
-from .superseding import brought_back, said_anew, still_hidden, unmark_amended, with_superseded
+from .superseding import (
+    brought_back,
+    hidden_again,
+    said_anew,
+    still_hidden,
+    unmark_amended,
+    with_superseded,
+)
 
 if TYPE_CHECKING:
     from ..store.forgetting.forget import Remake
@@ -243,7 +251,8 @@ class Writing:
         def build_back(reads: Reads) -> Batch:
             back[:] = brought_back(reads, id)
             batch = self.build(back, reads=reads, stamp=False, hidden="shown")
-            return with_surroundings(reads, batch, [back[0].id])
+            batch = with_surroundings(reads, batch, [back[0].id])
+            return msgspec.structs.replace(batch, deleted_entries=((REPLACED, back[0].id),))
 
         self.update(build_back)
         return fetch(self._store, Resource, back[0].id)
@@ -340,14 +349,14 @@ class Writing:
         """Delete with a batch what was found in texts that go or were wrong, or that it writes with
         other words or as somebody else's; what was replaced stays hidden."""
         changed = list(batch.withdrawn)
-        again = [
-            item.record.id
-            for item in batch.records
+        positions = {
+            item.record.id: position
+            for position, item in enumerate(batch.records)
             if not item.fresh and isinstance(item.record, Resource)
-        ]
+        }
         before = {
             id: record
-            for id, record in reads.records.of(again).items()
+            for id, record in reads.records.of(list(positions)).items()
             if isinstance(record, Resource)
         }
         records = list(batch.records)
@@ -357,13 +366,16 @@ class Writing:
             stored = before.get(item.record.id)
             if stored is None or item.fresh or not isinstance(item.record, Resource):
                 continue
-            superseded = superseded_of(stored)
-            if superseded and hidden == "refused" and item.record.content:
-                raise said_anew(stored, superseded)
+            _refuse_replaced(item, superseded_of(stored), hidden)
             if _content_key(stored) != _content_key(item.record):
                 changed.append(stored.id)
             elif hidden != "shown":
                 records[position] = still_hidden(item, stored)
+        new = positions.keys() - before.keys() if hidden != "shown" else ()
+        for id, mark in replaced_before(reads.kv, new).items():
+            item = records[positions[id]]
+            _refuse_replaced(item, mark, hidden)
+            records[positions[id]] = hidden_again(item, mark)
         if records != list(batch.records):
             batch = msgspec.structs.replace(batch, records=tuple(records))
         batch = with_stated(reads, batch, before)
@@ -390,6 +402,12 @@ class Writing:
             return batch
         entries = [one for find in self._engine.hooks.on_doubted for one in find(reads, doubted)]
         return msgspec.structs.replace(batch, entries=(*batch.entries, *entries))
+
+
+def _refuse_replaced(item: BatchRecord, mark: Superseded | None, hidden: Hidden) -> None:
+    """Refuse a text that was replaced and is said again, unless it is read."""
+    if mark is not None and hidden == "refused" and item.record.content:  # type: ignore[union-attr]
+        raise said_anew(item.record, mark)
 
 
 def _content_key(resource: Resource) -> tuple[object, ...]:

@@ -1,5 +1,5 @@
-"""The surroundings of texts that somebody said were replaced: what reading made of them and of others
-is written as what is shown, without them.
+"""The surroundings of texts that somebody said were replaced: what reading made of them and of
+others is written as what is shown, without them.
 
 Those are contexts of turns, which quote their neighbours, and moments and sources, which are hidden
 where all of their texts are.
@@ -134,7 +134,10 @@ class _Surroundings:
         given = self._texts[uri]
         first = bisect_left(given, at, key=_ordinal)
         last = bisect_right(given, at, key=_ordinal)
-        before = [*staying(chunks_before, self._elsewhere), *given[max(0, first - NEIGHBOURS) : first]]
+        before = [
+            *staying(chunks_before, self._elsewhere),
+            *given[max(0, first - NEIGHBOURS) : first],
+        ]
         after = [*staying(chunks_after, self._elsewhere), *given[last : last + NEIGHBOURS]]
         before, after = sorted(before, key=_ordinal), sorted(after, key=_ordinal)
         return before[-NEIGHBOURS:], after[:NEIGHBOURS]
@@ -169,7 +172,11 @@ class _Surroundings:
     def _mark_source(self, text: Resource) -> None:
         sources = {one.id: one for one in describing(self._reads, [text])} | self._given
         for source in sources.values():
-            if isinstance(source, Entity) and source.uri == text.uri and source.id not in self._gone:
+            if (
+                isinstance(source, Entity)
+                and source.uri == text.uri
+                and source.id not in self._gone
+            ):
                 self._keep(source, marked_as(source, self._texts_read_from(text.uri)))
 
     def _texts_read_from(self, uri: str) -> Iterator[Resource]:

@@ -320,8 +320,9 @@ def _exported_namespaces() -> tuple[str, ...]:
     from ..store.definitions import TAXONOMY
     from ..store.forgetting.watch import FORGOTTEN_ROWS
     from ..store.rules.premise_entries import PREMISE
+    from ..store.rules.replaced_entries import REPLACED
 
-    return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS, PREMISE)
+    return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS, PREMISE, REPLACED)
 
 
 def _while_open(engine: Engine, records: Iterator[Record]) -> Iterator[Record]:

@@ -23,7 +23,8 @@ AMENDED = "amended"  # by, at
 REPLACES = "replaces"  # the id of the older one
 AMENDS = "amends"  # the same
 MARKS = (SUPERSEDED, AMENDED, REPLACES, AMENDS)
-_R = TypeVar("_R", Resource, Moment, Moment | Entity)
+_R = TypeVar("_R", Resource, Moment, Entity)
+_M = TypeVar("_M", Moment, Entity)
 ReplaceReason: TypeAlias = Literal["changed", "wrong"]
 
 
@@ -103,7 +104,7 @@ def without_mark(record: _R, *keys: str) -> _R:
     return replace(bare, content=superseded.content, context=superseded.context)
 
 
-def marked_as(made: Moment | Entity, texts: Iterable[Resource]) -> Moment | Entity:
+def marked_as(made: _M, texts: Iterable[Resource]) -> _M:
     """Return what reading made of some texts with the newest of their marks, if all of them were
     replaced; else without one."""
     newest: Superseded | None = None

@@ -23,7 +23,7 @@ from ..model import (
     SelectReport,
     is_written_after,
 )
-from ..store.as_of import lookup_at, retracted_at
+from ..store.as_of import is_shown, lookup_at, retracted_at
 from ..store.contract import Store
 from ..store.definitions import read_taxonomy
 from ..store.meanings import several_meanings, without_united
@@ -32,7 +32,7 @@ from ..store.results import Match
 from ..store.specs import NameSpec, SearchSpec
 from ..store.united import find_united, together, told
 from .duplicates import search_distinct
-from .label_resolution import Resolution, resolve_labels
+from .label_resolution import Resolution, only_shown, resolve_labels
 from .late_interaction import LateInteraction, TokenQuestion, proposed_by_each, with_missing
 from .render import render, render_or_empty
 from .select import run_select
@@ -181,9 +181,9 @@ class Executor:
         )
 
     def _lookup_keys(self, keys: Sequence[str], as_of: datetime | None) -> dict[str, list[Record]]:
-        if as_of is None:
-            return self.store.records.lookup(keys)
-        return lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
+        if as_of is not None:
+            return lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
+        return only_shown(self.store.records.lookup(keys))
 
     def _resolved_hits(self, resolved: dict[str, Resolution]) -> list[Hit]:
         # looked up again, for their edges
@@ -217,14 +217,24 @@ class Executor:
         """The matches of a FUZZY, best first."""
         spec = NameSpec(type=query.type, threshold=query.threshold, limit=query.limit)
         if query.type is None:
-            return self.store.search.names(query.text, spec)
+            return self._similar_names(query.text, spec)
         found: dict[str, Match] = {}
         for type in read_taxonomy(self.store.kv).types_below(query.type):
-            for match in self.store.search.names(query.text, replace(spec, type=type)):
+            for match in self._similar_names(query.text, replace(spec, type=type)):
                 found.setdefault(match.record.id, match)
         # the sort is stable: of one type they stay in their order
         best = sorted(found.values(), key=lambda match: -match.score)
         return best[: query.limit]
+
+    def _similar_names(self, text: str, spec: NameSpec) -> list[Match]:
+        """The records whose names are most like a text, without those that were replaced."""
+        wide = spec
+        while True:
+            found = self.store.search.names(text, wide)
+            shown = [match for match in found if is_shown(match.record, None)]
+            if len(shown) >= spec.limit or len(found) < wide.limit:
+                return shown[: spec.limit]
+            wide = replace(wide, limit=2 * wide.limit)
 
     def search(self, query: Search) -> Answer:
         """The records of one schema nearest in meaning, best first, each text once.

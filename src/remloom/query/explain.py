@@ -11,7 +11,7 @@ from ..store.contract import Store
 from .label_resolution import stored_edge_types
 from .late_interaction import proposed_by_each
 from .render import render_condition, render_or_empty
-from .select import MAX_ROWS, SQL_TIMEOUT, compile_cached, with_stale
+from .select import MAX_ROWS, SQL_TIMEOUT, compile_cached, with_stale, without_replaced
 from .statements import (
     Fuzzy,
     Lookup,
@@ -108,7 +108,7 @@ def _(query: TextSearch, store: Store) -> _Steps:
 @_explain.register(Sql)
 def _(query: Sql, store: Store) -> _Steps:
     select, text = compile_cached(query.text, store.schemas)
-    select, stale = with_stale(store, select)
+    select, stale = with_stale(store, without_replaced(store, select))
     plan = [("plan", line) for line in store.sql.explain(select, limit=MAX_ROWS)]
     limits = f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only"
     found = f"what the {select.schema} made of others rest on, level by level: {stale} are stale"

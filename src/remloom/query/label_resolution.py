@@ -1,5 +1,6 @@
-"""Labels that no record has, but that can mean only one thing: "Sarah", if there is one Sarah; and
-edge types by any spelling and synonym: `reports_to` means the stored `reports-to`.
+"""Labels that no record has, but that can mean only one thing: "Sarah", if there is one Sarah, or
+what replaced the text of that name; and edge types by any spelling and synonym: `reports_to` means
+the stored `reports-to`.
 
 Source: seed design 5, "Who is Sarah?". The meaning is found by the indexes of names, never by a
 scan, and an answer says so.
@@ -7,15 +8,19 @@ scan, and an answer says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
 from .. import labels
 from ..errors import UnknownNameError, nearest_names
 from ..model import Entity, Record, ResolvedLabel
+from ..store.as_of import is_shown
 from ..store.contract import Store
 from ..store.definitions import read_taxonomy
+from ..store.premises import newest
+from ..store.rules.merge import keys_of
 from ..store.specs import NameSpec
 from ..text.analysis import STOP_WORDS
 
@@ -46,11 +51,16 @@ class Resolution(Struct, frozen=True):
 def resolve_labels(store: Store, missing: Sequence[str]) -> dict[str, Resolution]:
     """Find what labels mean that no record has, where only one thing can be meant.
 
-    That is the only person with this first or last name, or, where it is nobody's, the only record
-    whose name begins with these words.
+    That is what replaced the text of this name, else the only person with this first or last name,
+    or, where it is nobody's, the only record whose name begins with these words.
     """
     resolved: dict[str, Resolution] = {}
+    replaced = _find_newer(store, missing[:MAX_RESOLVED])
     for label in missing[:MAX_RESOLVED]:
+        if label in replaced:
+            if len(replaced[label]) == 1:
+                (resolved[label],) = replaced[label]
+            continue
         words = labels.key(label).split("-")
         # "the" and "a" are part of many names, and mean none of them
         if len(label) == 1 or STOP_WORDS.issuperset(words):
@@ -59,6 +69,30 @@ def resolve_labels(store: Store, missing: Sequence[str]) -> dict[str, Resolution
         if len(candidates) == 1:
             resolved[label] = candidates[0]
     return resolved
+
+
+def only_shown(
+    by_key: Mapping[str, Sequence[Record]], at: datetime | None = None
+) -> dict[str, list[Record]]:
+    """What was looked up, without what something else had taken the place of at a time, or now."""
+    return {key: [one for one in some if is_shown(one, at)] for key, some in by_key.items()}
+
+
+def _find_newer(store: Store, missing: Sequence[str]) -> dict[str, list[Resolution]]:
+    """What holds now of the texts with these labels, all of which were replaced."""
+    found: dict[str, list[Resolution]] = {}
+    label_of = {labels.key(label): label for label in missing}
+    for key, records in store.records.lookup(list(label_of), edges=0).items():
+        if not records:
+            continue
+        chains = [newest(store.records, record.id) for record in records]
+        ids = dict.fromkeys(id for id, _ in filter(None, chains))
+        newer = [record for id in ids if (record := store.records.get(None, id)) is not None]
+        how = "it replaced the text of this name"
+        found[label_of[key]] = [
+            Resolution(label_of[key], record, keys_of(record)[0], how) for record in newer
+        ]
+    return found
 
 
 def _find_people(store: Store, label: str) -> list[Resolution]:
@@ -89,7 +123,7 @@ def _find_by_beginning(store: Store, label: str) -> list[Resolution]:
     beginning = labels.key(label) + "-"
     keys = [labels.key(name) for name in store.records.complete(beginning, _MAX_CANDIDATES)]
     resolutions: dict[str, Resolution] = {}
-    for key, records in store.records.lookup(keys, edges=0).items():
+    for key, records in only_shown(store.records.lookup(keys, edges=0)).items():
         if not key.startswith(beginning):
             continue
         for record in records:

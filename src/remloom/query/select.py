@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError
-from ..sql.columns import STALE
+from ..sql.columns import OBJECTS, REPLACED_BY, SCHEMAS, STALE, table_of
 from ..sql.compile import compile_select
 from ..sql.render import render_select
-from ..sql.values import AnyOf, Column, Expression, Select, Value, names_column, with_value_of
+from ..sql.values import (
+    And,
+    AnyOf,
+    Column,
+    Expression,
+    Select,
+    Value,
+    names_column,
+    with_value_of,
+)
 from ..store.contract import Store
 from ..store.definitions import Schemas
 from ..store.premises import find_stale
+from ..store.rules.replaced_entries import is_any_replaced
 
 MAX_ROWS = 1_000  # of one SELECT
 SQL_TIMEOUT = 5.0  # seconds
@@ -89,9 +101,35 @@ def with_stale(store: Store, select: Select) -> tuple[Select, int | None]:
     return with_value_of(select, STALE, is_stale), len(stale)
 
 
+def without_replaced(store: Store, select: Select) -> Select:
+    """Leave out of a SELECT what somebody replaced; one that names the column `replaced_by` has it,
+    with that in its place."""
+    if select.schema not in SCHEMAS:
+        return select
+    (by,), is_shown = _replacement(select.schema)
+    if names_column(select, REPLACED_BY):
+        return with_value_of(select, REPLACED_BY, by)
+    if not is_any_replaced(store.kv):
+        return select
+    where = is_shown if select.where is None else And((select.where, is_shown))
+    return replace(select, where=where)
+
+
+@cache
+def _replacement(schema: str) -> tuple[tuple[Expression, ...], Expression]:
+    """What replaced a record of a schema; and that nothing did, as somebody said: a run says not
+    since when."""
+    (free,) = OBJECTS & table_of(schema).columns.keys()
+    mark = f"{free} -> 'superseded'"
+    by = f"CASE WHEN {mark} ->> 'since' IS NOT NULL THEN {mark} ->> 'by' END"
+    compiled = compile_select(f"SELECT {by} FROM {schema} WHERE {mark} ->> 'since' IS NULL", {})
+    assert compiled.where is not None  # noqa: S101 - it has one
+    return tuple(output.value for output in compiled.outputs), compiled.where
+
+
 def run_select(store: Store, sql: str) -> Selection:
     """Run a SELECT. Raises what `compile_select` raises, and StoreBusyError after `SQL_TIMEOUT`."""
     select, statement = compile_cached(sql, store.schemas)
-    select, _ = with_stale(store, select)
+    select, _ = with_stale(store, without_replaced(store, select))
     found = store.sql.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
     return Selection(select.schema, statement, found.columns, found.rows, found.truncated)

@@ -28,7 +28,7 @@ from ..model import (
     TypeCount,
     is_written_after,
 )
-from ..store.as_of import record_at
+from ..store.as_of import is_shown, record_at
 from ..store.premises import marked
 from ..store.results import Walk, WalkStep
 from ..store.rules.merge import keys_of
@@ -92,6 +92,7 @@ class _Traversal:
         self._as_of = as_of
         stored = stored_edge_types(store, query.edge_types)
         self._types, self._unknown_types = stored.names, stored.unknown
+        self._replaced: set[str] = set()  # keys that only texts have which were replaced
 
     def run(self) -> Answer:
         starts = zip(self._starts.records, self._starts.keys, strict=True)
@@ -135,7 +136,7 @@ class _Traversal:
         nodes = [node for node in nodes if node.id not in start_ids]
         # Several records may have one key, and LIMIT counts them all.
         loaded_keys = len({node.path[-1] for node in nodes})
-        omitted = walk.reached - loaded_keys + len(nodes[limit:])
+        omitted = walk.reached - loaded_keys - len(self._replaced) + len(nodes[limit:])
         return _Reached(nodes[:limit], omitted, walk)
 
     def _follow_by_edge(
@@ -144,10 +145,20 @@ class _Traversal:
         limit = self._query.limit
         if self._query.strategy == "breadth-first":
             walk = self._walk(start_keys, order, limit)
-            return walk, self._load(walk.steps)
+            nodes = self._load(walk.steps)
+            # what was replaced takes no place
+            while len(walk.steps) < min(walk.reached, limit + len(self._replaced)):
+                walk = self._walk(start_keys, order, limit + len(self._replaced))
+                nodes = self._load(walk.steps)
+            return walk, nodes
         walk = self._walk(start_keys, order)
         steps = order_depth_first(walk.steps)
-        return walk, self._load(steps[:limit])
+        kept = limit
+        nodes = self._load(steps[:kept])
+        while kept < min(len(steps), limit + len(self._replaced)):
+            kept = limit + len(self._replaced)
+            nodes = self._load(steps[:kept])
+        return walk, nodes
 
     def _follow_by_node(
         self,
@@ -194,7 +205,10 @@ class _Traversal:
         )
         nodes: dict[str, Node] = {}
         for step in steps:
-            for record in records[step.key]:
+            shown = [one for one in records[step.key] if is_shown(one, self._as_of)]
+            if records[step.key] and not shown:
+                self._replaced.add(step.key)
+            for record in shown:
                 if record.id not in nodes:
                     nodes[record.id] = self._node(record, step.depth, step.path)
         return list(nodes.values())

@@ -17,7 +17,7 @@ from ..store.meanings import own_keys, several_meanings, without_united
 from ..store.premises import FindStale
 from ..store.results import Match
 from ..store.united import find_united, together, told
-from .label_resolution import resolve_labels
+from .label_resolution import only_shown, resolve_labels
 from .select import Selection, run_select
 from .statements import Fuzzy, Lookup, Search, Start
 
@@ -105,7 +105,7 @@ def _find_by_labels(
 ) -> Starts:
     store = finder.store
     label_of = {labels.key(label): label for label in query.labels}
-    by_key = store.records.lookup(list(label_of), edges=edges, as_of=as_of)
+    by_key = only_shown(store.records.lookup(list(label_of), edges=edges, as_of=as_of), as_of)
     missing = [label for key, label in label_of.items() if not by_key[key]]
     if not missing:
         found = _distinct(by_key.values())
@@ -150,7 +150,7 @@ def _find_selected(finder: Finder, selection: Selection) -> list[Record]:
         fetched = [finder.store.records.get(schema, id) for id in texts]
         return [record for record in fetched if record is not None]
     keys = [labels.key(text) for text in texts]
-    by_key = finder.store.records.lookup(keys, edges=0)
+    by_key = only_shown(finder.store.records.lookup(keys, edges=0))
     return [record for record in _distinct(by_key.values()) if record.schema == schema]
 
 

@@ -96,7 +96,7 @@ def _moments(store: Store, window: Window) -> dict[str, Moment]:
     overlapping = (
         moment for span in window.spans for moment in store.records.moments_between(*span)
     )
-    return {moment.id: moment for moment in overlapping}
+    return {moment.id: moment for moment in overlapping if not is_hidden(moment)}
 
 
 def _longest_resources(

@@ -40,6 +40,9 @@ RENAMED = {
 # puts it in the place of the column; `*` leaves it out.
 STALE = Column("stale", "boolean")
 WITH_STALE = ("resources", "moments")
+# of what somebody replaced: the id of what did. A SELECT that does not name it is of what was not
+# replaced; `*` leaves it out.
+REPLACED_BY = Column("replaced_by", "text")
 # columns whose values may be of any length
 LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
 _JOINED = frozenset({"parents", "graph_paths"})  # put together from other tables
@@ -79,7 +82,8 @@ class SqlTable(Struct, frozen=True):
     def named(self) -> Mapping[str, Column | Json]:
         """The columns by every name that they have or had, and what is found for a statement."""
         earlier = {name: self.columns[now] for name, now in self.renamed.items()}
-        found = {STALE.name: STALE} if self.name in WITH_STALE else {}
+        found = {} if self.is_registered else {REPLACED_BY.name: REPLACED_BY}
+        found |= {STALE.name: STALE} if self.name in WITH_STALE else {}
         return {**earlier, **self.columns, **found} if earlier or found else self.columns
 
     @property

@@ -118,6 +118,11 @@ def is_replaced(record: Record, at: datetime) -> bool:
     return mark is not None and at >= (mark.since if mark.reason == "changed" else mark.at)
 
 
+def is_shown(record: Record, at: datetime | None) -> bool:
+    """Whether a record is given at a time, or (None) now: nothing had taken its place then."""
+    return superseded_of(record) is None if at is None else not is_replaced(record, at)
+
+
 def retracted_at(store: Store, id: str, at: datetime) -> datetime | None:
     """When it was said, later than a time, that a record was wrong; None: it was not."""
     record = store.records.get(None, id)
@@ -194,14 +199,12 @@ def lookup_at(
                 name_key = labels.key(record.name)
                 namesakes = store.records.lookup([name_key], edges=edges, as_of=at)[name_key]
                 records += [namesake for namesake in namesakes if namesake.id == id]
-        past_records = [
-            record_at(store, record, at) for record in records if not is_replaced(record, at)
-        ]
+        past_records = [record_at(store, record, at) for record in records if is_shown(record, at)]
         records_by_key[key] = [
             past
             for past in past_records
             if past is not None
-            and not is_replaced(past, at)
+            and is_shown(past, at)
             and (key in keys_of(past) or (past.id in known_ids and is_written_after(past, at)))
         ]
     return records_by_key

@@ -104,7 +104,9 @@ def embedded_text(record: Record) -> str:
     if isinstance(record, Resource):
         return record.content
     if isinstance(record, Entity):
-        return f"{record.name}: {record.summary}" if record.summary else ""
+        return (
+            f"{record.name}: {record.summary}" if record.summary and not is_hidden(record) else ""
+        )
     if isinstance(record, Moment):
         if record.metadata and is_hidden(record):
             return ""

@@ -100,7 +100,9 @@ def _marks(record: Record) -> dict[str, Any]:
     """What was said to replace or amend a text, and what it said."""
     if (mark := superseded_of(record)) is not None:
         since = {"until": mark.since.isoformat()} if mark.reason == "changed" else {}
-        return {"was": mark.content, "replaced_by": mark.by, "because": mark.reason, **since}
+        # of a moment, its texts say what it was
+        was = {"was": mark.content} if mark.content else {}
+        return {**was, "replaced_by": mark.by, "because": mark.reason, **since}
     amended = amended_of(record)
     metadata = record.metadata if isinstance(record, Resource) else {}
     older = {name: metadata[name] for name in (REPLACES, AMENDS) if name in metadata}

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from ... import labels
 from ...memory.memory import Memory
 from ...model import Moment
+from ...model.supersession import is_hidden
 from ...predicates import Exists, Gte, Lt, Query
 from ...store.premises import find_among, finder_of
 from ..bounds import Limit, Time, parse_time
@@ -63,7 +64,7 @@ def _read(memory: Memory, query: Query) -> Iterator[Moment]:
     skip = 0
     while True:
         page = memory.query_moments(query.limit(_PAGE).offset(skip))
-        yield from page
+        yield from (moment for moment in page if not is_hidden(moment))
         if len(page) < _PAGE:
             return
         skip += _PAGE
@@ -77,11 +78,14 @@ def _keys_of(moment: Moment) -> set[str]:
 
 
 def _passage(memory: Memory, moment: Moment, stale: str) -> Passage:
-    """A moment; where it has no summary, what its first text says."""
+    """A moment; where it has no summary, what the first of its texts says that was not replaced."""
     passage = Passage.of(moment, stale=stale)
-    if passage.text or not moment.resource_refs:
+    if passage.text:
         return passage
-    first = memory.get_resource(moment.resource_refs[0])
+    texts = map(memory.get_resource, moment.resource_refs)
+    first = next((text for text in texts if not is_hidden(text)), None)
+    if first is None:
+        return passage
     return Passage.of(moment, before=Passage.of(first).text, stale=stale)
 
 

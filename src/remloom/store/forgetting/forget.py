@@ -324,6 +324,8 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         batch,
         deleted=(
             *plan.removed,
+            *map(lost_ref, plan.removed),
+            *map(source_ref, _emptied(reads, plan.removed)),
             *label_refs,
             *map(edge_ref, (*moved, *plan.cut)),
             *map(remade_ref, records),
@@ -377,17 +379,23 @@ def add_derived(reads: Reads, removed: dict[str, Record]) -> None:
 
 
 def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
+    for uri, parts in _emptied(reads, removed).items():
+        removed.update((record.id, record) for record in describing(reads, parts))
+        removed.update((record.id, record) for record in _resting(reads, source_ref(uri)))
+
+
+def _emptied(reads: Reads, removed: RemovedRecords) -> dict[str, list[Resource]]:
+    """The sources of which nothing is left, with what goes of each."""
     by_source: dict[str, list[Resource]] = {}
     for record in removed.values():
         if isinstance(record, Resource) and record.is_chunk:
             by_source.setdefault(record.uri, []).append(record)
+    emptied = {}
     for uri, parts in by_source.items():
-        if all(
-            part.id in removed
-            for part in reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
-        ):
-            removed.update((record.id, record) for record in describing(reads, parts))
-            removed.update((record.id, record) for record in _resting(reads, source_ref(uri)))
+        left = reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
+        if all(part.id in removed for part in left):
+            emptied[uri] = parts
+    return emptied
 
 
 def _resting(reads: Reads, ref: str) -> list[Record]:
