@@ -3,16 +3,20 @@ and what says it anew."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remloom import Edge, Memory, Message, Resource
+from remloom import Edge, Memory, Message, Moment, Resource
 from remloom.model.supersession import superseded_of
 from remloom.operations.tools.remember import REMEMBER
 from remloom.operations.tools.timeline import TIMELINE
+from remloom.runs.rollback import rollback
+from remloom.runs.run import begin_run
+from remloom.runs.writer import Writer
+from remloom.store.premises import find_stale
 
 SAID = ("Hello there.", "I live in Oslo.", "That is far.", "It is cold.", "See you.")
 HOME = "Ann lives in Oslo."
@@ -223,3 +227,53 @@ def test_what_was_forgotten_is_read_as_new(memory: Memory, tmp_path: Path) -> No
         memory.read(file)
         assert old in words(memory, "Oslo")
         memory.forget(str(file))
+
+
+# -- what is taken back, and since when ----------------------------------------------------------
+
+
+def test_a_rollback_keeps_what_somebody_replaced(memory: Memory) -> None:
+    memory.write([Resource(id="note", content=HOME)])
+    writer = Writer(memory.admin.store, "tenant", begin_run(memory.admin.store, "learn", {}))
+    made = Resource(id="made", content="Ann needs a bank.", kind="synthesis", parents=("note",))
+    writer.write(["note"], [made, Resource(id="other", content="o", parents=("note",))])
+    writer.finish()
+    memory.write([Resource(id="new", content="Ann has a bank.", replaces="made")])
+    receipt = rollback(memory.admin.store, writer.id).receipt
+    assert (receipt["removed"], receipt["kept"]) == (1, 1)
+    assert [link.id for link in memory.history("new").chain] == ["made", "new"]
+    assert memory.unreplace("made").content == made.content
+
+
+def test_a_text_holds_no_longer_than_since_the_one_before_was_there(memory: Memory) -> None:
+    earlier = datetime.now(UTC) - timedelta(days=9)
+    long_ago = earlier - timedelta(days=9)
+    memory.write([Resource(id="old", name="home", content=HOME, created_at=earlier)])
+    memory.write([Resource(id="new", name="now", content="Rome.", replaces="old", since=long_ago)])
+    mark = superseded_of(memory.get_resource("old"))
+    assert mark is not None
+    assert mark.since == long_ago
+    between, after = earlier - timedelta(days=1), earlier + timedelta(days=1)
+    assert memory.lookup("now", as_of=between).records == []
+    assert [hit.content for hit in memory.lookup("now", as_of=after).records] == ["Rome."]
+    assert memory.lookup("home", as_of=after).records == []
+
+
+@pytest.mark.parametrize("kind", ["text", "moment"])
+def test_what_rests_on_what_expired_can_be_confirmed(memory: Memory, kind: str) -> None:
+    memory.write([Resource(id="note", content=HOME), Resource(id="lasting", content="It snows.")])
+    made: Any = {
+        "text": Resource(id="made", content="Ann needs a bank.", parents=("note",)),
+        "moment": Moment(id="made", name="Moving", resource_refs=("note",)),
+    }[kind]
+    memory.write([made])
+    memory.admin.set_expiry(["note"], datetime.now(UTC) - timedelta(seconds=1))
+    records = memory.admin.store.records
+    assert find_stale(records, ["made"])["made"].reason == "expired"
+    run = memory.confirm("made")
+    assert find_stale(records, ["made"]) == {}
+    memory.runs.rollback(run.id)
+    assert find_stale(records, ["made"])["made"].reason == "expired"
+    memory.confirm("made")
+    memory.admin.sweep()
+    assert memory.history("made").entries[0].confirmed

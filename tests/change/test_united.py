@@ -195,6 +195,31 @@ def test_an_address_of_two_rows_of_one_table_identifies_nothing(sources: Sources
     assert sources.one_with(ACME) == [ACME, SHOPS_ACME]
 
 
+def test_what_two_things_of_one_source_have_identifies_nothing(sources: Sources) -> None:
+    """As a word does that stands where there is no value, in whatever language."""
+    sources.execute(
+        "crm",
+        """
+        CREATE TABLE suppliers (supplier_id INTEGER PRIMARY KEY, name TEXT, email TEXT);
+        INSERT INTO suppliers VALUES (1, 'Umbrella', 'unbekannt');
+        INSERT INTO customers VALUES (4, 'Hooli', 'unbekannt', 'Ulm');
+    """,
+    )
+    sources.execute("shop", "INSERT INTO customers VALUES (10, 'Stark', 'Unbekannt', 'Rom')")
+    plan = sources.memory.schemas.discover(str(sources._folder / "crm.db"))
+    tables = [
+        replace(one, identified_by=("email",)) if one.table != "tickets" else one
+        for one in plan.tables
+    ]
+    sources.memory.schemas.register_from_discovery(replace(plan, tables=tuple(tables)))
+    report = sources.sync()
+    assert sources.one_with("customer-4") == ["customer-4"]
+    assert len(sources.edges()) == 2  # of Acme, one each way
+    sources.execute("crm", "UPDATE suppliers SET email = 'u@umbrella.example'")
+    assert sources.sync("crm").united == 1
+    assert report.united == 1
+
+
 def test_what_changes_or_goes_ends_it(sources: Sources) -> None:
     sources.sync()
     sources.execute("crm", "UPDATE customers SET email = 'new@acme.example' WHERE name LIKE 'A%'")
@@ -289,8 +314,9 @@ def test_what_cannot_be_united_is_refused(
 ) -> None:
     sources.sync()
     before = sources.edges()
-    with pytest.raises(error):
-        sources.memory.schemas.unite(first, second)
+    for say in (sources.memory.schemas.unite, sources.memory.schemas.separate):
+        with pytest.raises(error):
+            say(first, second)
     assert sources.edges() == before
 
 

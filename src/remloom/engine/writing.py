@@ -371,7 +371,9 @@ class Writing:
                 changed.append(stored.id)
             elif hidden != "shown":
                 records[position] = still_hidden(item, stored)
-        new = positions.keys() - before.keys() if hidden != "shown" else ()
+        # what is read has an id of its words
+        absent = positions.keys() - before.keys() if hidden != "shown" else ()
+        new = [id for id in absent if records[positions[id]].record.uri]
         for id, mark in replaced_before(reads.kv, new).items():
             item = records[positions[id]]
             _refuse_replaced(item, mark, hidden)

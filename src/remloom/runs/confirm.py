@@ -91,8 +91,9 @@ def _confirmed(store: Store, record: Resource | Moment, at: datetime, by: str) -
         "premises": premises_of(there),
         "metadata": {**record.metadata, CONFIRMED: told},
     }
-    if isinstance(record, Resource):
-        changes["parents"] = tuple(one.id for one in there)
+    # what has expired is no premise any more
+    name = "parents" if isinstance(record, Resource) else "resource_refs"
+    changes[name] = tuple(one.id for one in there)
     return replace(record, **changes)
 
 

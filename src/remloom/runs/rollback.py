@@ -16,7 +16,7 @@ from ..errors import ConflictError
 from ..ingest.edges import KNOWN
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
-from ..model.supersession import SUPERSEDED
+from ..model.supersession import SUPERSEDED, superseded_of
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.changes import uncovered_entries
 from ..store.contract import Store
@@ -189,7 +189,10 @@ class _Rollback:
 
     def _was_edited(self, record: Record) -> bool:
         last = self._run.finished_at or self._run.seen_at
-        if not last or not record.updated_at or SUPERSEDED in _metadata(record):
+        if not last or not record.updated_at:
+            return False
+        # a run that hides it does not edit it; somebody who says what replaces it does
+        if SUPERSEDED in _metadata(record) and superseded_of(record) is None:
             return False
         return record.updated_at > last
 

@@ -41,7 +41,8 @@ class Writer:
         model: name of the embedder; empty: there is none.
         embed: makes the windows of texts, so that what is written can be found at once. None: they
             are queued.
-        stamp: False leaves it as it is which run a record is of: the run only changes some.
+        stamp: False leaves it as it is which run a record is of: the run only changes some, whose
+            parents are then those that they are given, or none.
         dry_run: write nothing, and collect in `diff` what would be written.
 
     Attributes:
@@ -202,6 +203,9 @@ class Writer:
     ) -> list[str]:
         items = (*part.records, *part.edges)
         batch = build(items, tenant=self._tenant, model=self._model)
+        if not self._stamps:
+            anew = (replace(item, parents=item.parents or ()) for item in batch.records)
+            batch = replace(batch, records=tuple(anew))
         existing = find_existing(self._store, batch)
         changed = find_changed(self._store, batch, existing)
         # embedding takes long: what others may change is looked up after it

@@ -423,11 +423,11 @@ class Schemas:
         """Say that two rows are two things: they are not united again, unless by `unite`.
 
         Args:
-            first, second: handles or ids of rows.
+            first, second: handles or ids of rows of one type.
 
         Raises:
             NotFoundError: there is no such row.
-            InvalidInputError: they are one row.
+            InvalidInputError: they are one row, or of two types.
             ConflictError: they are also one through a third row, which has to be separated first.
         """
         from .sync.uniting import separate_rows

@@ -103,13 +103,17 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
 
 
 def _begun(store: Store, record: Record) -> datetime | None:
-    """Since when a record is there: what takes the place of another since then, as was said."""
+    """Since when a record is there: what takes the place of another since then, as was said, but
+    not before that one was."""
+    begun = record.created_at
     older = record.metadata.get(REPLACES) if isinstance(record, Resource) else None
     replaced = store.records.get("resources", older) if isinstance(older, str) else None
     mark = None if replaced is None else superseded_of(replaced)
-    if mark is None or mark.by != record.id or mark.reason != "changed":
-        return record.created_at
-    return min(mark.since, record.created_at or mark.since)
+    if replaced is None or mark is None or mark.by != record.id or mark.reason != "changed":
+        return begun
+    there = _begun(store, replaced)
+    since = mark.since if there is None else max(mark.since, there)
+    return since if begun is None else min(since, begun)
 
 
 def is_replaced(record: Record, at: datetime) -> bool:

@@ -225,8 +225,17 @@ class _Comparison:
         return {pair: why for pair, why in wanted.items() if not self._core.isdisjoint(pair)}
 
     def _identified_by(self, value: str, by_uri: Mapping[str, list[str]]) -> list[_Pair]:
-        """The pairs that a value says are one: none, if several rows of one table have it."""
+        """The pairs that a value says are one: none, if several rows of one source have it, in one
+        table or as things of two types."""
+        by_source: dict[str, list[str]] = {}
+        for uri in by_uri:
+            by_source.setdefault(uri.partition("/")[0], []).append(uri)
         several = [keys for keys in by_uri.values() if len(keys) > 1]
+        several += [
+            [by_uri[uri][0] for uri in uris]
+            for uris in by_source.values()
+            if len({self._identities[uri].type for uri in uris}) > 1
+        ]
         for first, second, *_ in several:
             self._tell((first, second), "both have the same value, so it identifies neither")
         if several or labels.key(value) in self._crowded:
@@ -353,11 +362,6 @@ def _keys(pair: _Pair) -> list[EdgeKey]:
 def unite_rows(reads: Reads, first: str, second: str, tenant: str) -> Batch:
     """Make the batch that unites two rows; see `Schemas.unite`."""
     one, other, pair, joins = _two_rows(reads, first, second)
-    if type_root(one.type) != type_root(other.type):
-        raise InvalidInputError(
-            f"{one.handle} is a {one.type or 'row'}, and {other.handle} a {other.type or 'row'}",
-            remedy="unite rows of one type, such as customer and customer/shop",
-        )
     joins.edges.pop(pair, None)
     if apart := joins.apart(*map(joins.thing, pair)):
         raise ConflictError(
@@ -392,6 +396,12 @@ def _two_rows(reads: Reads, first: str, second: str) -> tuple[Row, Row, _Pair, J
     one, other = (find_row(reads, label) for label in (first, second))
     if one.id == other.id:
         raise InvalidInputError(f"{first} and {second} are one row", remedy="name two rows")
+    if type_root(one.type) != type_root(other.type):
+        raise InvalidInputError(
+            f"{one.handle} is a {one.type or 'row'}, and {other.handle} a {other.type or 'row'}: "
+            "they are never one",
+            remedy="name rows of one type, such as customer and customer/shop",
+        )
     rows = {labels.key(row.handle): row for row in (one, other)}
     return one, other, _pair(*rows), Joins(reads, rows)
 
