@@ -112,6 +112,12 @@ def test_every_example_of_a_page_runs(
     for name in [name for name in os.environ if name.startswith("REMLOOM_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "remloom-home"))
+    if page.name.startswith("coding-agents"):
+        # the settings of programs are written there
+        (tmp_path / "user" / ".claude").mkdir(parents=True)
+        monkeypatch.setenv("HOME", str(tmp_path / "user"))
+        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
+            monkeypatch.delenv(name, raising=False)
     if MODEL not in page.read_text(encoding="utf-8"):
         monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

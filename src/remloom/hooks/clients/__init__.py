@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..events import Event, Kind
+from ..events import Event
+from .claude_code import ClaudeCode
+from .client import Client, Hook, Server
+from .codex import Codex
+from .copilot import Copilot
+from .cursor import Cursor
+from .gemini import Gemini
+from .opencode import OpenCode
 
-# of Claude Code, by the name of its event
-_KINDS: dict[str, Kind] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PostToolUseFailure": "failure",
-    "Stop": "stop",
-    "PreCompact": "compact",
-    "SessionEnd": "end",
-}
+__all__ = ["CLIENTS", "Client", "Hook", "Server", "parse", "reply"]
+
+_ALL: tuple[Client, ...] = (
+    ClaudeCode(),
+    Codex(),
+    Gemini(),
+    OpenCode(),
+    Cursor(),
+    Copilot(),
+)
+CLIENTS = {client.name: client for client in _ALL}
 
 
 def parse(client: str, name: str, payload: dict[str, Any]) -> Event | None:
     """What a payload says; None where nothing is done for it."""
-    kind = _KINDS.get(name)
-    if kind is None:
-        return None
-    return Event(
-        client=client,
-        kind=kind,
-        session=str(payload.get("session_id") or ""),
-        folder=str(payload.get("cwd") or ""),
-        transcript=str(payload.get("transcript_path") or ""),
-        prompt=str(payload.get("prompt") or ""),
-        source=str(payload.get("source") or ""),
-    )
+    known = CLIENTS.get(client)
+    return known.parse(name, payload) if known else None
 
 
 def reply(client: str, name: str, text: str) -> dict[str, Any]:
     """What the program takes as context for the model; nothing for an empty text."""
-    if not text:
-        return {}
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    return CLIENTS[client].reply(name, text) if text else {}

@@ -389,6 +389,16 @@ TABLE: dict[str, dict[str, Command]] = {
                 "kinds": Option("--kind"),
             },
         ),
+        "install CLIENT...": Command(
+            function="hooks.install",
+            options={"mcp": Option("--no-mcp", "Leave out the MCP server.")},
+        ),
+        "uninstall CLIENT...": Command(function="hooks.uninstall"),
+        "hooks status": Command(function="hooks.status"),
+        "hooks doctor": Command(function="hooks.doctor"),
+        "hooks on": Command(function="hooks.on"),
+        "hooks off": Command(function="hooks.off"),
+        "hooks log": Command(function="hooks.log", options={"limit": _COUNT}),
         "doctor": Command("admin.check", function="doctor.doctor"),
         "bench [DATA]": Command(
             function="bench.bench",
@@ -422,6 +432,7 @@ TABLE: dict[str, dict[str, Command]] = {
 
 # the help of groups that are not commands themselves
 GROUPS = {
+    "hooks": "Memory in coding agents: what is installed, what was given; on, off, what is wrong.",
     "jobs": "Work for later: list it, add to it, retry or remove it.",
     "keys": "Make, list and revoke API keys: who may call a server, and what they may do.",
     "schedule": "Do things at set times: add and list them, and run the worker that does them.",

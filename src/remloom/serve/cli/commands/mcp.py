@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -19,9 +19,6 @@ from ....errors import MissingExtraError, UnknownNameError
 from ..frame.call import Invocation
 from ..frame.command import Report
 from ..frame.terminal import echo
-
-if TYPE_CHECKING:
-    from ....operations import Toolset
 
 _NAME = "remloom"
 
@@ -42,6 +39,14 @@ def clients() -> dict[str, McpClient]:
     return msgspec.convert(tomllib.loads(text), dict[str, McpClient])
 
 
+def server_command(arguments: Sequence[str]) -> list[str]:
+    """The command that starts the server, wherever it is called from."""
+    # clients are often started with another PATH than that of a shell
+    program = shutil.which(_NAME)
+    command = [program] if program else [sys.executable, "-m", _NAME]
+    return [*command, "mcp", *arguments]
+
+
 def write_config(name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> str:
     """Write what goes into a client's configuration.
 
@@ -50,14 +55,8 @@ def write_config(name: str, arguments: Sequence[str], environment: Mapping[str, 
         environment: variables that the server is started with.
     """
     client = clients()[name]
-    # clients are often started with another PATH than that of a shell
-    program = shutil.which(_NAME)
-    command = [program] if program else [sys.executable, "-m", _NAME]
-    entry: dict[str, Any] = {
-        **client.more,
-        "command": command[0],
-        "args": [*command[1:], "mcp", *arguments],
-    }
+    command = server_command(arguments)
+    entry: dict[str, Any] = {**client.more, "command": command[0], "args": command[1:]}
     if environment:
         entry["env"] = dict(environment)
     if client.format == "toml":
@@ -82,6 +81,7 @@ def mcp(
     *,
     tools: Literal["default", "all", "chatgpt"] = "default",
     read_only: bool = False,
+    project: bool = False,
     print_config: str | None = None,
 ) -> Report | None:
     """Serve the memory to an agent over MCP, on standard input and output.
@@ -92,24 +92,31 @@ def mcp(
         tools: which are offered: default (eight for agents), all (every operation) or chatgpt
             (search and fetch).
         read_only: only what reads can be called.
+        project: the memory is that of the project in whose folder it is started.
         print_config: print what goes into the configuration of a client: claude-desktop, cursor, …
     """
     if print_config is not None:
-        return _config(call, tools, read_only, print_config)
+        arguments = [] if tools == "default" else ["--tools", tools]
+        arguments += ["--read-only"] * read_only + ["--project"] * project
+        return _config(call, arguments, print_config)
     try:
         from ...mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise MissingExtraError("the MCP server", "mcp") from error
-    serve_stdio(call.settings(), tools, read_only=read_only)
+    settings = call.settings()
+    if project:
+        call.refuse_tenant("--project")
+        from ....hooks.project import find_project
+
+        found = find_project(os.getcwd(), settings.hooks_projects)
+        settings = msgspec.structs.replace(settings, tenant=found.tenant)
+    serve_stdio(settings, tools, read_only=read_only)
     return None
 
 
-def _config(call: Invocation, toolset: Toolset, read_only: bool, name: str) -> Report:
-
+def _config(call: Invocation, arguments: Sequence[str], name: str) -> Report:
     if name not in clients():
         raise UnknownNameError("client", name, [*clients()])
-    arguments = [] if toolset == "default" else ["--tools", toolset]
-    arguments += ["--read-only"] if read_only else []
     settings = call.settings()
     environment = {}
     # the client starts the server in a folder and with variables of its own

@@ -1,0 +1,1 @@
+"""How programs' settings are changed: files written whole, and given back as they were."""
