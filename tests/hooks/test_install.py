@@ -179,8 +179,11 @@ def test_settings_that_are_none_are_left_as_they_are_and_others_go_on(
     path = user.has(".claude/settings.json", text)
     claude, codex = user.install("claude-code", "codex")
     assert (claude.outcome, codex.outcome) == ("failed", "installed")
-    assert str(path) in claude.error and wrong in claude.error and claude.remedy
-    assert path.read_text() == text and not (user.at / ".claude.json").exists()
+    assert str(path) in claude.error
+    assert wrong in claude.error
+    assert claude.remedy
+    assert path.read_text() == text
+    assert not (user.at / ".claude.json").exists()
     user.uninstall()
     assert path.read_text() == text
 
@@ -249,9 +252,6 @@ def test_uninstalling_ends_the_process_even_one_that_was_stopped(agent: Agent) -
     pid = agent.pid
     os.kill(pid, signal.SIGSTOP)
     uninstall(agent.folder, ["claude-code"])
-    with pytest.raises(ProcessLookupError):
-        # a zombie is still there until its parent looks
-        os.kill(pid, 0)
-        raise ProcessLookupError
+    assert agent.pid == 0
     assert not list(agent.folder.rglob("*"))
     assert not manifest.load(agent.folder).clients
