@@ -157,8 +157,10 @@ def test_a_planted_secret_is_found_from_its_first_to_its_last_character(
     before = "Here it is: "
     text = f"{before}{secret}, and more."
     assert find_secrets(text)[0] == (kind, len(before), len(before) + len(secret))
-    assert mask(text) == (f"{before}[secret: {kind}], and more.", 1)
-    assert mask(secret) == (f"[secret: {kind}]", 1)
+    # lines are cited as before
+    masked = f"[secret: {kind}]" + "\n" * secret.count("\n")
+    assert mask(text) == (f"{before}{masked}, and more.", 1)
+    assert mask(secret) == (masked, 1)
 
 
 def test_there_are_thirty_kinds_and_more() -> None:
@@ -181,7 +183,8 @@ def test_several_secrets_in_one_text_are_masked_each() -> None:
     text = "\n".join(f"{number}. {secret}" for number, (_, secret) in enumerate(PLANTED))
     masked, count = mask(text)
     assert count == len(PLANTED)
-    assert masked.splitlines() == [
+    assert masked.count("\n") == text.count("\n")
+    assert [line for line in masked.splitlines() if line] == [
         f"{number}. [secret: {kind}]" for number, (kind, _) in enumerate(PLANTED)
     ]
 

@@ -84,6 +84,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
     # what a file or chat said before it was read again is kept, for AS OF, in its place
     keep_versions: bool = False
+    # keys, passwords, card numbers and the like are masked in everything that is read
+    mask_secrets: bool = True
     # what is not read inside a folder, parted by commas: folders and files that agents write
     read_exclude: str = "Arcturus, Agent reports, Reports by agents"
     # tenants of what agents work on, by folder or address of a remote repository; TOML only

@@ -13,13 +13,16 @@ from remloom.errors import GoneError, InvalidInputError
 from remloom.profile.beliefs.recorder import Recorder
 from remloom.profile.evidence.evidence import Evidence
 from remloom.runs.writer import Writer
+from remloom.settings import Settings
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
 
-def observed(tmp_path: Path, text: str) -> Memory:
-    memory = Memory.open(tmp_path, embedder="none")
+def observed(tmp_path: Path, text: str, *, masked: bool = False) -> Memory:
+    """A memory that read a text, as it is or `masked`."""
+    settings = Settings(home=str(tmp_path), embedder="none", mask_secrets=masked)
+    memory = Memory.open(settings=settings)
     turn = Message(speaker="user", text=text, at=OCTOBER)
     memory.read_chat([turn], uri="chat.json")
     return memory
@@ -45,6 +48,14 @@ def test_a_quote_with_a_secret_in_it_stays_masked_and_its_place_is_right(tmp_pat
         assert evidence.quote.endswith("]")
         start, end = evidence.span
         assert text[start:end] == f"I live in Lisbon with the key {KEY}"
+
+
+def test_a_quote_of_what_was_masked_when_it_was_read_has_the_whole_mask(tmp_path: Path) -> None:
+    text = f"I live in Lisbon with the key {KEY} and a dog."
+    with observed(tmp_path, text, masked=True) as memory:
+        memory.profile.observe()
+        (evidence,) = memory.profile.why("location_region").evidence
+        assert evidence.quote.endswith("[secret: OpenAI key]")
 
 
 def test_what_is_only_a_secret_is_no_value(tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ class Ingesting:
             update=partial(self._update, replacing=replacing) if replacing else self._update,
             category=category,
             texts_as=texts_as,
+            mask_secrets=engine.settings.mask_secrets,
             extractor=self._extractor,
             progress=progress,
             total=len(documents) if isinstance(documents, Sized) else 0,

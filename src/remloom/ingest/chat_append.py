@@ -50,8 +50,18 @@ def prepare_new_turns(
         return None
     stored_ids = tuple(turn.id for turn in beginning.stored)
     if not beginning.new:
-        return PreparedDocument(document.uri, (), (), (), stored_ids=stored_ids)
-    following = _Following(beginning.document, chat, beginning.tail, beginning.new)
+        changed = (beginning.tail[-1],) if beginning.went_on else ()
+        return PreparedDocument(
+            document.uri,
+            (),
+            (),
+            (),
+            whole=False,
+            stored_ids=stored_ids,
+            changed=changed,
+            expected={chat.id: chat.revision} if changed else {},
+        )
+    following = _Following(beginning, chat)
     prepared = following.prepare(store, tenant, extractor, category)
     return replace(prepared, stored_ids=stored_ids)
 
@@ -71,6 +81,7 @@ class _Beginning(Struct, frozen=True):
     stored: Sequence[Resource]  # turns of the document that are stored
     tail: Sequence[Resource]  # the last stored turns
     new: Sequence[Turn]
+    went_on: bool = False  # more was done after the last stored turn; the tail has it
 
 
 def _beginning_by_ids(store: Reads, document: Document) -> _Beginning | None:
@@ -104,10 +115,18 @@ def _beginning_by_turns(
         return None
     if len(stored) > len(document.turns):
         return None
+    went_on = False
     for position, (resource, turn) in enumerate(zip(stored, document.turns, strict=False)):
         if not _is_stored_as(resource, document, position, turn, category):
             return None
-    return _Beginning(document, stored, stored[-_TAIL:], document.turns[len(stored) :])
+        went_on = resource.metadata.get("actions", {}) != turn.actions
+        if went_on and position < len(stored) - 1:
+            return None
+    tail = list(stored[-_TAIL:])
+    if went_on:
+        actions = document.turns[len(stored) - 1].actions
+        tail[-1] = replace(tail[-1], metadata={**tail[-1].metadata, "actions": actions})
+    return _Beginning(document, stored, tail, document.turns[len(stored) :], went_on)
 
 
 def _is_stored_as(
@@ -131,19 +150,14 @@ def _is_stored_as(
 class _Following:
     """New turns behind the last ones of a chat. Positions count from the first turn of the tail."""
 
-    def __init__(
-        self,
-        document: Document,
-        chat: Entity,
-        tail: Sequence[Resource],
-        new: Sequence[Turn],
-    ) -> None:
-        self._document = document
+    def __init__(self, beginning: _Beginning, chat: Entity) -> None:
+        self._document = beginning.document
         self._chat = chat
-        self._tail = tail
-        self._new = new
-        self._size = len(tail)
-        self._turns = [*map(chats.shown, tail), *new]
+        self._tail = beginning.tail
+        self._new = beginning.new
+        self._went_on = beginning.went_on
+        self._size = len(self._tail)
+        self._turns = [*map(chats.shown, self._tail), *self._new]
         # those with something new
         self._sessions = [span for span in chats.part_sessions(self._turns) if span[1] > self._size]
 
@@ -190,14 +204,20 @@ class _Following:
             tuple(others),
             tuple(edges),
             whole=False,
-            # stored turns that have another context now
-            changed=tuple(
-                replace(self._tail[position], context=context)
-                for position, context in contexts.items()
-                if position < self._size and context != self._tail[position].context
-            ),
+            changed=self._changed(contexts),
             expected={self._chat.id: self._chat.revision},
         )
+
+    def _changed(self, contexts: dict[int, str]) -> tuple[Resource, ...]:
+        """The stored turns that have another context now, or after which more was done."""
+        turns = {
+            position: replace(self._tail[position], context=context)
+            for position, context in contexts.items()
+            if position < self._size and context != self._tail[position].context
+        }
+        if self._went_on:
+            turns.setdefault(self._size - 1, self._tail[-1])
+        return tuple(turns.values())
 
     def _find_names(self, extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:
         """The names in the new turns and a few before them, and those of each new turn."""
@@ -351,7 +371,9 @@ class ExportedChats:
 def is_known(reads: Reads, document: Document, *, elsewhere: bool) -> bool:
     """Whether what is stored of a conversation goes on behind the last turn of this document; or,
     if that is in another file (`elsewhere`), ends with it. Else a folder with two exports would go
-    to and fro between their titles."""
+    to and fro between their titles. What a program has as it is now may be less than it was."""
+    if document.current:
+        return False
     last = reads.records.chunks(document.uri, ChunkRange(limit=1, last=True))
     if not last:
         return False

@@ -45,7 +45,8 @@ def prepare(
     """Make the records of a chat, called `name` or else by its title.
 
     * a Resource for each turn, with `message_ids`, `speaker` and, where known, `role` and `lines`
-      in its metadata; its `context` is who spoke, when, and the turns around it;
+      in its metadata, and what a coding agent did after it, `actions`; its `context` is who spoke,
+      when, and the turns around it;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name
       in it;
     * a Moment of type "conversation" for each session, and for every `MOST` turns of a longer one:
@@ -126,6 +127,8 @@ def turn_resource(
         metadata["message_ids"] = [message.id]
     if turn.lines and document.lined:
         metadata["lines"] = list(turn.lines)
+    if turn.actions:
+        metadata["actions"] = turn.actions
     related = dict.fromkeys((message.speaker, *(name.name for name in names)))
     resource = Resource(
         name=f"{title} #{ordinal + 1}",

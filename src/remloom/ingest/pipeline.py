@@ -39,6 +39,7 @@ from .documents import PreparedDocument
 from .names import Extractor
 from .names.known import KnownNames
 from .names.rules import CapitalizedNames
+from .redaction import Redaction
 
 BATCH = 500  # records and edges from which what was prepared is written
 _TRIES = 4  # to write what follows in a chat while others do, before nobody else may
@@ -66,6 +67,7 @@ def ingest(
     update: Update,
     category: str | None = None,
     texts_as: str | None = None,
+    mask_secrets: bool = True,
     extractor: Extractor | None = None,
     progress: Callable[[int, int], None] | None = None,
     total: int = 0,
@@ -84,20 +86,17 @@ def ingest(
         category: of the resources, instead of the documents' own.
         texts_as: the category of texts that do not say themselves what they are; default the one
             that they were read as before, else "document".
+        mask_secrets: whether keys, passwords and the like are masked; what is marked as private is
+            never kept.
         progress: called with the documents done, and `total`, or more if there are.
         total: how many documents there are; 0: that is not known.
     """
     began = time.monotonic()
     names = KnownNames(extractor or CapitalizedNames(), store)
-    reading = _Reading(tenant, store, update, category, names, texts_as)
+    reading = _Reading(tenant, store, update, category, names, texts_as, mask_secrets)
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
-            item = ReadItem(
-                uri=document.uri,
-                status="failed" if document.failed else "skipped",
-                reason=document.reason,
-            )
-            reading.items.append(item)
+            reading.pass_over(document)
         else:
             reading.take(document)
         if progress:
@@ -115,7 +114,9 @@ class _Reading:
         category: str | None,
         extractor: Extractor,
         texts_as: str | None,
+        mask_secrets: bool,
     ) -> None:
+        self.redaction = Redaction(mask_secrets)
         self._tenant = tenant
         self._store = store
         self._update = update
@@ -139,6 +140,7 @@ class _Reading:
         """Prepare a document, unless it is known, and write it with the next batch."""
         left_out = ""
         try:
+            document = self.redaction.document(document)
             document, left_out = cleaned(document)
             if document.turns or document.follows:
                 self._take_chat(document)
@@ -147,11 +149,20 @@ class _Reading:
         except (StoreError, ChangedError):
             raise
         except (RemloomError, ValueError, RecursionError) as error:
-            reason = _describe(error)
-            self.items.append(ReadItem(uri=document.uri, status="failed", reason=reason))
+            self.pass_over(Skipped(uri=document.uri, reason=_describe(error), failed=True))
         if left_out:
-            reason = f"left out: {left_out}"
-            self.items.append(ReadItem(uri=document.uri, status="skipped", reason=reason))
+            self.pass_over(Skipped(uri=document.uri, reason=f"left out: {left_out}"))
+
+    def pass_over(self, skipped: Skipped) -> None:
+        """Report what was not read, or failed."""
+        skipped = self.redaction.skipped(skipped)
+        self.items.append(
+            ReadItem(
+                uri=skipped.uri,
+                status="failed" if skipped.failed else "skipped",
+                reason=skipped.reason,
+            )
+        )
 
     def flush(self) -> None:
         """Write what waits, together; if that fails one by one, so only the one at fault is
@@ -183,6 +194,7 @@ class _Reading:
             ids=tuple(self._ids),
             stale=self._stale,
             stale_ids=tuple(self._stale_ids[:STALE_SHOWN]),
+            masked=self.redaction.masked,
         )
 
     # -- documents -----------------------------------------------------------------------------
@@ -196,7 +208,7 @@ class _Reading:
             return
         outline = documents.outline(document, tenant=self._tenant, category=category)
         if not outline.resources:
-            self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
+            self.pass_over(Skipped(uri=document.uri, reason="no text in it"))
             return
         stored = {chunk.id: chunk for chunk in chunks}
         ids = tuple(resource.id for resource in outline.resources)
@@ -255,7 +267,7 @@ class _Reading:
                 return
         for attempt in range(_TRIES):
             prepared, stored = self._prepare_chat(self._store, document)
-            if not prepared.resources:
+            if not prepared.resources and not prepared.changed:
                 self._add_unchanged(document.uri, prepared.stored_ids)
                 return
             if not prepared.expected:
@@ -311,7 +323,7 @@ class _Reading:
 
         written = self._update(work, None)
         ((prepared, stored),) = result
-        if not prepared.resources:
+        if not prepared.resources and not prepared.changed:
             self._add_unchanged(document.uri, prepared.stored_ids)
             return
         self._add(prepared, stored, None, flush=False)

@@ -146,6 +146,7 @@ class ReadReport(Struct, frozen=True, kw_only=True):
     # ids of the first hundred
     stale: int = 0
     stale_ids: tuple[str, ...] = ()
+    masked: int = 0  # secrets that were masked
 
     @classmethod
     def of_parts(cls, reports: Sequence[ReadReport]) -> ReadReport:
@@ -165,6 +166,7 @@ class ReadReport(Struct, frozen=True, kw_only=True):
             ids=tuple(id for report in reports for id in report.ids),
             stale=sum(report.stale for report in reports),
             stale_ids=tuple(id for report in reports for id in report.stale_ids)[:100],
+            masked=sum(report.masked for report in reports),
         )
 
     @property

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import SourceError
-from .chats import agent_sessions
+from .chats import agent_sessions, cursor, opencode
 from .document import Document, Skipped
 from .web import browsers
 
@@ -65,6 +65,8 @@ KINDS = (
         },
         agent_sessions.read_langgraph_checkpoints,
     ),
+    DatabaseKind("sessions of OpenCode", opencode.TABLES, opencode.read_database),
+    DatabaseKind("chats of Cursor", cursor.TABLES, cursor.read_database),
     DatabaseKind(
         "browsing histories of Chrome and its family",
         browsers.CHROME_TABLES,

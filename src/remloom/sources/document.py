@@ -25,6 +25,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     message: Message
     lines: tuple[int, int] | None = None  # first and last line in the source, from 1
     session: str = ""  # of sources that say which session a turn belongs to
+    # what a coding agent did after it, JSON-ready: see `sources.chats.actions`
+    actions: dict[str, Any] = {}
 
 
 class Document(Struct, frozen=True, kw_only=True):
@@ -43,6 +45,8 @@ class Document(Struct, frozen=True, kw_only=True):
     follows: bool = False
     # "<program>/<id>" of a conversation that is the same in whichever export it comes
     conversation: str = ""
+    # the conversation as its program has it now: turns that are not in it were taken back
+    current: bool = False
     body: int = 0  # offset in `text` where the content begins, after any front matter
     lined: bool = True
     # offsets in `text` at which its pages begin, where they are known (PDF)

@@ -229,9 +229,7 @@ def _reader_by_content(
         return exports.read_zip
     if suffix == ".json" and exports.is_export(head):
         return exports.read_json
-    if suffix in _JSON[1:] and coding_transcripts.is_transcript(path):
-        return coding_transcripts.read
-    return None
+    return coding_transcripts.reader_of(path, suffix, head)
 
 
 def _reason_to_skip(path: Path, suffix: str, named: bool, size: int, max_bytes: int) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
+
+from .edits import Edit, Edited, apply
 
 _MAX_PASSES = 8
 # Python's possessive quantifiers ("++") keep each of these from going back over what it has read.
@@ -69,19 +71,25 @@ class Secret(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """A text whose secrets are masked.
-
-    `origins` has, for each position in it and its end, the position in the text as it was: that of
-    the beginning of the secret for a mask. Empty: nothing was masked.
-    """
+    """A text whose secrets are masked, and how: `passes` one after another."""
 
     text: str
     secrets: int = 0  # how many there were
-    origins: tuple[int, ...] = ()
+    passes: tuple[Edited, ...] = ()
+    found: tuple[tuple[str, str], ...] = ()  # the secrets, each with its kind
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the masked text is in the text as it was."""
-        return (self.origins[start], self.origins[end]) if self.origins else (start, end)
+        """Where a part of the masked text is in the text as it was; of a mask, where the secret
+        begins."""
+        for edited in reversed(self.passes):
+            start, end = edited.origin(start), edited.origin(end)
+        return start, end
+
+    def moved(self, position: int) -> int:
+        """Where a position in the text as it was is in the masked text."""
+        for edited in self.passes:
+            position = edited.moved(position)
+        return position
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -99,7 +107,8 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def mask(text: str) -> tuple[str, int]:
-    """Return a text with `[secret: kind]` for each secret, and how many there were.
+    """Return a text with `[secret: kind]` for each secret, and how many there were. Line ends
+    within one stay.
 
     Masking what is masked changes nothing.
 
@@ -114,29 +123,30 @@ def mask_with_origins(text: str) -> Masked:
     """Mask a text as `mask` does, and remember what stood where.
 
     >>> masked = mask_with_origins("the PIN is 1234, I like tea")
-    >>> masked.text, masked.original_span(26, 36)
-    ('the PIN is [secret: PIN], I like tea', (17, 27))
+    >>> masked.text, masked.original_span(26, 36), masked.moved(17)
+    ('the PIN is [secret: PIN], I like tea', (17, 27), 26)
     """
-    count = 0
-    origins: Sequence[int] = range(len(text) + 1)
+    passes: list[Edited] = []
+    found: list[tuple[str, str]] = []
     # a secret may hide another that is right beside it
     for _ in range(_MAX_PASSES):
         secrets = find_secrets(text)
         if not secrets:
             break
-        count += len(secrets)
-        parts: list[str] = []
-        moved: list[int] = []
-        end = 0
-        for secret in secrets:
-            label = f"[secret: {secret.kind}]"
-            parts += [text[end : secret.start], label]
-            moved += origins[end : secret.start]
-            moved += [origins[secret.start]] * len(label)
-            end = secret.end
-        text = "".join([*parts, text[end:]])
-        origins = [*moved, *origins[end:]]
-    return Masked(text, count, tuple(origins) if count else ())
+        found += ((one.kind, text[one.start : one.end]) for one in secrets)
+        passes.append(apply(text, (_edit(text, secret) for secret in secrets)))
+        text = passes[-1].text
+    return Masked(text, len(found), tuple(passes), tuple(found))
+
+
+def names_password(name: str) -> bool:
+    """Whether a name says that what it names is a password: "password", "db_passwd"."""
+    return name.lower().endswith(tuple(_table().passwords))
+
+
+def _edit(text: str, secret: Secret) -> Edit:
+    lines = text.count("\n", secret.start, secret.end)
+    return Edit(secret.start, secret.end, f"[secret: {secret.kind}]" + "\n" * lines)
 
 
 def _find(text: str) -> Iterator[Secret]:

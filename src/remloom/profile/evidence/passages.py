@@ -289,7 +289,8 @@ class MaskedPassages(Struct, frozen=True):
         if masked.text[start:end] != claim.quote or not claim.quote:
             start = max(masked.text.find(claim.quote), 0)
             end = start + len(claim.quote)
-        for found in MASK.finditer(masked.text) if masked.secrets else ():
+        # of a text that was masked when it was read, too
+        for found in MASK.finditer(masked.text):
             if found.start() < end < found.end():
                 end = found.end()
         span = masked.original_span(start, end)

@@ -19,6 +19,7 @@ from msgspec import Struct
 from ...errors import MissingExtraError, SourceError
 from ...local_models import load_onnxruntime
 from ...text import dates
+from ...text.private import without_private
 from .. import decode
 from ..document import Document, File
 from ..web import feeds
@@ -62,6 +63,8 @@ def _convert(file: File) -> Document:
             source, facts["encoding"] = decode.to_text(data)
         except decode.NotTextError as error:
             raise SourceError(f"named {suffix} but it is {error}", uri=uri) from error
+        # Markdown has no such elements
+        source = without_private(source).text
         facts |= _head(source)
         data = source.encode()
     own_title = ""

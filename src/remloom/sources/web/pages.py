@@ -22,8 +22,8 @@ _USUAL = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*")
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 # invisible too, but scripts and emoji are written with them
 _JOINERS = "\u200c\u200d"
-# elements whose content is not for people
-_CODE = frozenset(("script", "style", "template"))
+# elements whose content is not for people, or not to be kept
+_CODE = frozenset(("script", "style", "template", "private"))
 
 
 def one_line(text: str, most: int = 0) -> str:

@@ -144,6 +144,8 @@ def draw_report(report: ReadReport) -> RenderableType:
         lines.append(line)
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))
+    if report.masked:
+        lines.append(Text(f"masked {plural(report.masked, 'secret')}", "dim"))
     if report.embedding_error:
         lines.append(Text(f"not embedded: {visible(report.embedding_error)}", "red"))
     if report.caption_error:

@@ -1,4 +1,4 @@
-"""Transcripts of coding agents, and sessions of Arcturus."""
+"""Transcripts of Claude Code: what was said on the branch that was taken, and what was done."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 from remloom import Memory
 from remloom.sources import Document, Skipped, open_source
 
+RECORDED = Path(__file__).with_name("data") / "transcripts" / "claude_code.jsonl"
 SESSION = "0b7c6a52-1111-4222-8333-944455556666"
 
 
 def record(kind: str, content: Any, number: int, **fields: Any) -> dict[str, Any]:
     """A record as Claude Code writes it."""
     return {
-        "parentUuid": None,
+        "parentUuid": f"u{number - 1}" if number > 1 else None,
         "isSidechain": False,
         "userType": "external",
         "cwd": "/home/ann/ferries",
@@ -115,7 +116,7 @@ def test_lines_that_are_no_records_are_named(tmp_path: Path):
 
 
 def test_a_line_far_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("remloom.sources.chats.coding_transcripts._LONGEST", 5000)
+    monkeypatch.setattr("remloom.sources.chats.json_lines._LONGEST", 5000)
     lines = [record("user", "x" * 12_000, 1), LINES[3]]
     document, skipped = open_source(write(tmp_path / "a.jsonl", [LINES[0], *lines]))
     assert said(document) == SAID[:1]
@@ -157,78 +158,133 @@ def test_a_transcript_that_grows_is_gone_on_with(tmp_path: Path):
         assert [item.status for item in memory.read(path).items] == ["unchanged"]
 
 
-# -- Arcturus ------------------------------------------------------------------------------------
-
-GRAPH = {
-    "directed": True,
-    "graph": {
-        "session_id": "17001",
-        "original_query": "Which ferry fits a vegetarian?",
-        "created_at": "2026-01-12T09:00:00+00:00",
-    },
-    "nodes": [
-        {"id": "ROOT", "agent": "System", "description": "Initial Query", "output": None},
-        {
-            "id": "T001",
-            "agent": "RetrieverAgent",
-            "description": "A PLAN",
-            "output": {"boats": ["Ida"]},
-        },
-        {
-            "id": "T002",
-            "agent": "FormatterAgent",
-            "description": "A PLAN",
-            "output": "Take the Ida.",
-        },
-        {"id": "T003", "agent": "CoderAgent", "description": "A PLAN", "output": ""},
-        7,
-    ],
-    "links": [],
-}
-
-
-def test_a_session_of_arcturus_has_the_question_and_the_outputs(tmp_path: Path):
-    (tmp_path / "session_17001.json").write_text(json.dumps(GRAPH))
-    (document,) = open_source(tmp_path)
+def test_a_recorded_session_is_read_along_the_branch_that_was_taken():
+    # resumed, rewound to before "use Redis", and compacted
+    (document,) = open_source(RECORDED)
     assert said(document) == [
-        ("user", "Which ferry fits a vegetarian?"),
-        ("assistant", '{"boats": ["Ida"]}'),
-        ("assistant", "Take the Ida."),
+        ("user", "Please set up the port"),
+        (
+            "assistant",
+            "We serve on port 8080, because ports below 1024 need root. The check passes now.",
+        ),
+        ("user", "use PostgreSQL for the queue"),
+        (
+            "assistant",
+            "The queue is in PostgreSQL: jobs are rows, and workers take them with SKIP LOCKED.",
+        ),
+        ("user", "what did we decide?"),
+        ("assistant", "The port is 8080 and the queue is in PostgreSQL."),
     ]
     assert isinstance(document, Document)
-    assert document.title == "Which ferry fits a vegetarian?"
-    assert document.turns[0].message.at == datetime(2026, 1, 12, 9, tzinfo=UTC)
-    assert document.turns[2].message.id == "T002"
-
-
-@pytest.mark.parametrize("repeated", [False, True])
-def test_a_session_summary_of_arcturus_has_its_question_once(tmp_path: Path, repeated: bool):
-    asked = [{"role": "user", "content": "Any ferry?"}] * repeated
-    history = [
-        *asked,
-        {"role": "assistant", "content": "Nine."},
-        {"role": "system", "content": "x"},
-        None,
-    ]
-    value = {"query": "Any ferry?", "history": history, "summary": "There are nine ferries."}
-    (tmp_path / "session_1.json").write_text(json.dumps(value))
-    (document,) = open_source(tmp_path)
-    assert said(document) == [
-        ("user", "Any ferry?"),
-        ("assistant", "Nine."),
-        ("assistant", "There are nine ferries."),
+    assert document.title == "Please set up the port (queue)"
+    assert document.metadata["branch"] == "master"
+    assert [turn.actions for turn in document.turns] == [
+        {
+            "files": ["config.py"],
+            "failed": [{"command": "python3 check.py", "exit": 1}],
+            "mended": [{"command": "python3 check.py", "files": ["config.py"]}],
+        },
+        *[{}] * 5,
     ]
 
 
-@pytest.mark.parametrize("value", [None, 7, "", [], {"a": 7}])
-def test_sessions_of_arcturus_with_fields_of_other_types_stop_nothing(tmp_path: Path, value: Any):
-    shapes = [
-        {**GRAPH, "nodes": value},
-        {**GRAPH, "graph": value},
-        {**GRAPH, "graph": {"original_query": value}},
-        {"query": value, "history": [], "summary": ""},
-        {"query": "x", "history": value, "summary": value},
+def test_what_was_rewound_to_the_first_prompt_is_not_said(tmp_path: Path):
+    lines = [
+        record("user", "Use Redis.", 1),
+        record("assistant", text("Redis it is."), 2),
+        record("user", "Use PostgreSQL.", 3, parentUuid=None),
+        record("assistant", text("PostgreSQL it is."), 4),
     ]
-    for number, shape in enumerate(shapes):
-        (tmp_path / f"session_{number}.json").write_text(json.dumps(shape))
-    assert not any(isinstance(one, Skipped) and one.failed for one in open_source(tmp_path))
+    (document,) = open_source(write(tmp_path / "a.jsonl", lines))
+    assert said(document) == [("user", "Use PostgreSQL."), ("assistant", "PostgreSQL it is.")]
+
+
+def test_a_lost_line_costs_only_itself(tmp_path: Path):
+    lines = [record("user", "One.", 1), record("assistant", text("Two."), 2), "{broken"]
+    lines.append(record("assistant", text("Four."), 4))
+    document, skipped = open_source(write(tmp_path / "a.jsonl", lines))
+    assert [words for _, words in said(document)] == ["One.", "Two.", "Four."]
+    assert isinstance(skipped, Skipped)
+
+
+def test_what_is_typed_while_the_agent_works_is_said(tmp_path: Path):
+    attachment = {"type": "queued_command", "prompt": "And in SQLite, too."}
+    queued = record("attachment", "", 2, attachment=attachment)
+    notice = {"type": "queued_command", "prompt": "INJECTED", "commandMode": "task-notification"}
+    lines = [record("user", "Use PostgreSQL.", 1), queued]
+    lines.append(record("attachment", "", 3, attachment=notice))
+    (document,) = open_source(write(tmp_path / "a.jsonl", lines))
+    assert said(document) == [("user", "Use PostgreSQL."), ("user", "And in SQLite, too.")]
+
+
+def called(number: int, name: str, **given: str) -> dict[str, Any]:
+    call = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
+    return record("assistant", [call], number)
+
+
+def ended(number: int, call: int, output: str = "", *, failed: bool = False) -> dict[str, Any]:
+    result = {"type": "tool_result", "tool_use_id": f"t{call}", "content": output}
+    return record("user", [result | {"is_error": failed}], number, toolUseResult={"x": 1})
+
+
+def test_actions_say_what_failed_and_what_mended_it_in_a_later_turn(tmp_path: Path):
+    test = "pytest -k x"
+    lines = [
+        record("user", "Mend the queue.", 1),
+        called(2, "Bash", command=test),
+        ended(3, 2, "Exit code 2\nE  boom", failed=True),
+        record("assistant", text("It fails."), 4),
+        called(5, "Edit", file_path="/home/ann/ferries/src/queue.py"),
+        ended(6, 5),
+        called(7, "Write", file_path="/etc/other.conf"),
+        ended(8, 7, "refused", failed=True),
+        called(9, "Bash", command="make"),
+        ended(10, 9),
+        called(11, "Bash", command=f"  {test}"),
+        ended(12, 11),
+        called(13, "Bash", command="ls nowhere"),
+        ended(14, 13, "interrupted", failed=True),
+        record("assistant", text("Mended."), 15, gitBranch="queue", cwd="/home/ann/other"),
+    ]
+    (document,) = open_source(write(tmp_path / "a.jsonl", lines))
+    assert isinstance(document, Document)
+    assert document.metadata["folder"] == "/home/ann/ferries"
+    assert [turn.actions for turn in document.turns] == [
+        {"failed": [{"command": test, "exit": 2}]},
+        {
+            "files": ["src/queue.py"],
+            "mended": [{"command": test, "files": ["src/queue.py"], "commands": ["make"]}],
+            "failed": [{"command": "ls nowhere"}],
+        },
+        {"folder": "/home/ann/other", "branch": "queue"},
+    ]
+
+
+def test_actions_are_bounded(tmp_path: Path):
+    lines = [record("user", "Go.", 1)]
+    for number in range(2, 202, 4):
+        path = f"/home/ann/ferries/{number}{'x' * 1000}"
+        lines += [called(number, "Write", file_path=path), ended(number + 1, number)]
+        lines.append(called(number + 2, "Bash", command=f"{number} {'y' * 1000}"))
+        lines.append(ended(number + 3, number + 2, "Exit code 1", failed=True))
+    (document,) = open_source(write(tmp_path / "a.jsonl", lines))
+    assert isinstance(document, Document)
+    assert len(json.dumps(document.turns[0].actions)) < 10_000
+
+
+def test_a_title_shows_no_part_of_a_secret(tmp_path: Path):
+    key = "sk-ant-api03-" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8z" * 3
+    prompt = f"Please put this key into the settings of the queue for me now: {key}"
+    (document,) = open_source(write(tmp_path / "a.jsonl", [record("user", prompt, 1)]))
+    assert isinstance(document, Document)
+    assert "sk-ant" not in document.title
+
+
+MEMORY = '<remloom-memory source="x">\nOn 3 May: "Use Redis."\n</remloom-memory>'
+
+
+@pytest.mark.parametrize("block", [MEMORY, MEMORY[:30], f"<hook_context>{MEMORY}</hook_context>"])
+def test_what_a_memory_gave_does_not_come_back_in(tmp_path: Path, block: str):
+    lines = [record("user", f"Two berths.\n{block}", 1), record("assistant", text(block), 2)]
+    (document,) = open_source(write(tmp_path / "a.jsonl", lines))
+    assert said(document) == [("user", "Two berths.")]
