@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -18,9 +19,12 @@ from remloom.errors import (
     RemloomError,
 )
 from remloom.model import Field, SchemaDefinition
+from remloom.model.records import short_id
 from remloom.model.supersession import amended_of, superseded_of
-from remloom.operations.tools.lookup import SHOW
+from remloom.operations import Operation
+from remloom.operations.tools.lookup import LOOKUP, SHOW
 from remloom.operations.tools.remember import REMEMBER
+from remloom.operations.tools.stale import CONFIRM, REFRESH
 from remloom.store.premises import find_stale
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -292,6 +296,45 @@ def test_an_agent_says_what_replaces_what(memory: Memory) -> None:
         tool(memory, text="Ann lives in Oslo.")
     with pytest.raises(InvalidInputError, match="as a text"):
         tool(memory, messages=[{"speaker": "Ann", "text": "No."}], replaces=bern)
+
+
+def use(memory: Memory, tool: Operation, **arguments: object) -> str:
+    """The text that an agent reads of a tool's value."""
+    value = tool.does(memory, msgspec.convert(arguments, tool.takes), None)
+    return tool.text(value) if tool.text else ""
+
+
+def test_an_agent_says_that_something_holds_all_the_same(memory: Memory) -> None:
+    (lead,) = memory.write([Resource(content="Seoyun leads Orion.")])
+    texts = [Resource(content=f"Rule {n} of the lead.", rests_on=(lead,)) for n in range(2)]
+    one, two = memory.write(texts)
+    told = use(memory, REMEMBER, text="Jihoon leads Orion.", replaces=lead[:8])
+    assert "2 things rest on what you replaced, and may not hold any more:\n" in told
+    assert f"> {short_id(one)} Rule 0 of the lead." in told
+    assert "may not hold any more" in use(memory, LOOKUP, labels=[one])
+    assert use(memory, REFRESH, dry_run=True).count("yours: replace or confirm it") == 2
+    held = use(memory, CONFIRM, what=[one, two[:13]])
+    assert held.splitlines()[1:] == [
+        f"> {short_id(id)} {memory.get_resource(id).name}" for id in (one, two)
+    ]
+    assert use(memory, REFRESH) == "All holds that is remembered."
+    # what is not known, or rests on nothing, leaves all as it was
+    for wrong, error in (("0" * 8, NotFoundError), (memory.write([OSLO])[0], InvalidInputError)):
+        with pytest.raises(error):
+            use(memory, CONFIRM, what=[lead, wrong])
+    assert memory.get_resource(lead).content == ""
+    assert "Holds again" in use(memory, CONFIRM, what=[lead])
+    assert memory.get_resource(lead).content == "Seoyun leads Orion."
+    use(memory, REMEMBER, text="Since May.", amends=lead)
+    assert "amended_by" in use(memory, LOOKUP, labels=[lead])
+    use(memory, CONFIRM, what=[lead])
+    assert "amended_by" not in use(memory, LOOKUP, labels=[lead])
+
+
+def test_the_history_of_an_entity_is_shown(memory: Memory) -> None:
+    team = memory.create_entity(Entity(name="Orion", type="team", properties={"lead": "Seoyun"}))
+    memory.update_entity(team, {"lead": "Jihoon"})
+    assert "lead: Seoyun -> Jihoon" in use(memory, SHOW, what=team[:13])
 
 
 def test_recall_gives_what_holds_and_an_amendment_before_what_it_amends(memory: Memory) -> None:

@@ -30,7 +30,8 @@ def call(memory, name, /, **arguments):
 
 def test_the_default_set_has_eight_tools_and_a_ninth_with_a_model():
     assert list(choose_tools()) == [
-        "recall", "remember", "lookup", "query", "show", "relate", "forget", "timeline",
+        "recall", "remember", "lookup", "query", "show", "relate", "confirm", "refresh", "forget",
+        "timeline",
     ]  # fmt: skip
     assert [*choose_tools(has_model=True)][-1] == "ask"
     assert list(choose_tools("chatgpt")) == ["search", "fetch"]

@@ -48,7 +48,7 @@ def text_of(result):
 def test_the_default_tools_take_few_tokens(service):
     listed = use(service, lambda client: client.list_tools())
     shown = listed.model_dump(by_alias=True, exclude_none=True, mode="json")
-    assert len(shown["tools"]) == 8
+    assert len(shown["tools"]) == 10
     # four bytes of such JSON are about a token
     assert len(json.dumps(shown, separators=(",", ":"))) < 10_000
     for tool in shown["tools"]:
@@ -71,6 +71,7 @@ def test_structured_content_is_valid_by_its_own_schema(service):
         ("query", {"statement": "SELECT name, starts_at FROM resources LIMIT 3"}),
         ("query", {"statement": 'FUZZY "sara" LIMIT 3'}),
         ("timeline", {"limit": 5}),
+        ("refresh", {"dry_run": True}),
         ("forget", {"what": ["Sarah Chen"]}),
         ("forget", {"what": ["Sarah Chen"], "dry_run": False}),
     ]

@@ -92,8 +92,8 @@ def said_anew(record: Record, superseded: Superseded) -> ConflictError:
     """Make the error for a text that somebody writes although it was replaced."""
     return ConflictError(
         f"{record.name[:60]!r} was replaced by {superseded.by} ({superseded.reason})",
-        remedy="bring it back by unreplace(id), or write what holds now under another id, in other "
-        "words: with its date, say",
+        remedy="bring it back by unreplace(id) (the tool `confirm`), or write what holds now under "
+        "another id, in other words: with its date, say",
         id=record.id,
         by=superseded.by,
     )

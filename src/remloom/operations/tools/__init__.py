@@ -17,18 +17,21 @@ from .query import QUERY
 from .recall import ASK, RECALL
 from .relate import RELATE
 from .remember import REMEMBER
+from .stale import CONFIRM, REFRESH
 from .timeline import TIMELINE
 
 # what another tool does as well, and what takes a value that no agent makes
 _SPARED = frozenset({
     "create_edge", "create_entity", "create_moment", "create_resource", "create_row",
     "identify_rows", "migrate_schema", "reader_keep", "register_schema", "set_taxonomy",
+    "unreplace",
 })  # fmt: skip
 # chatgpt: the two tools that its connectors know
 Toolset: TypeAlias = Literal["default", "all", "chatgpt"]
 
 TOOLS: tuple[Operation, ...] = (
-    RECALL, REMEMBER, LOOKUP, QUERY, SHOW, RELATE, FORGET, TIMELINE, ASK, SEARCH, FETCH,
+    RECALL, REMEMBER, LOOKUP, QUERY, SHOW, RELATE, CONFIRM, REFRESH, FORGET, TIMELINE, ASK, SEARCH,
+    FETCH,
 )  # fmt: skip
 
 

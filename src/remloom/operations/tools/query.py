@@ -43,9 +43,9 @@ class Queried(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _query(memory: Memory, values: QueryTakes, progress: Progress | None) -> Queried:
     """Run a statement: LOOKUP "Sarah Chen"; FUZZY "sara"; SEARCH "coffee" LIMIT 5; TRAVERSE
     manages WITH LOOKUP "Sarah Chen" DEPTH 2 (DEPTH 0 PLAN counts edges; MEMO "…" is echoed);
-    SELECT name, type FROM entities WHERE type = 'person' LIMIT 10. The resource
-    memory://dialect has it all, memory://schemas the user's own tables. Errors show where and
-    a right example.
+    SELECT name, type FROM entities WHERE type = 'person' LIMIT 10. LOOKUP and
+    TRAVERSE may end in AS OF '2025-05-01'. memory://dialect has it all, memory://schemas the
+    user's own tables.
     """
     shown = memory.query(values.statement).as_dict()
     for part in ("records", "suggestions", "nodes"):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ...memory.memory import Memory
 from ...model import Reason, Recall, RecallHit, Resource
@@ -56,7 +57,8 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> Recalled:
     """Recall what is remembered that answers a question, best first, with source, trust and why.
     Ask before answering about the user, their people, projects or past. When it abstains,
-    nothing answers. What may not hold any more comes last, with what changed.
+    nothing answers. What may not hold any more comes last, with what changed: replace, confirm or
+    refresh it.
     """
     found = memory.recall(
         values.question,
@@ -126,7 +128,17 @@ def _text(value: Recalled) -> str:
     if not value.hits:
         return f"Nothing remembered answers this ({one_line(value.reason, 0)})."
     told = f"({one_line(value.reason, 0)})\n" if value.reason else ""
-    return told + quote_all(value.hits)
+    if not value.explained:
+        return told + quote_all(value.hits)
+    hits = (replace(hit, facts={**hit.facts, "why": hit.why}) for hit in value.hits)
+    return told + quote_all(hits) + _explained(value.explained)
+
+
+def _explained(explained: dict[str, Any]) -> str:
+    """Say how much each part of the search found, and which names it looked for."""
+    found = ", ".join(f"{part} {count}" for part, count in explained.get("found", {}).items())
+    names = ", ".join(quoted(name["name"]) for name in explained.get("names", ()))
+    return f"Found by: {found}" + (f"; names asked for: {names}" if names else "")
 
 
 RECALL = tool(

@@ -22,6 +22,7 @@ from ...store.rules.record_ids import digest_of, uri_of
 from ...text.quoting import one_line
 from ..bounds import LONGEST_LABEL, NO_NUL, Label, Text, Time, parse_time
 from ..operation import Progress, tool
+from .stale import name_lines, name_stale
 
 _SHORT = 60  # characters of a text that are its name, when it has none
 
@@ -75,6 +76,8 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
         entities: whom and what they name.
         found_by_text: on disk, and found by words and names.
         vectors_waiting: texts of this memory that are not found by their meaning yet.
+        stale: how many rest on what this replaced or amended, and may not hold any more.
+        stale_names: of the first of these, by id.
     """
 
     ids: list[str]
@@ -83,6 +86,8 @@ class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
     found_by_text: bool
     vectors_waiting: int
     problem: str = ""
+    stale: int = 0
+    stale_names: dict[str, str] = {}
 
 
 def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) -> Remembered:
@@ -124,7 +129,7 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
         replace(memory.get_resource(id), rests_on=tuple(values.rests_on))
         for id in (report.ids if values.rests_on else ())
     )
-    memory.write([*edges, *resting])
+    beside = memory.write([*edges, *resting])
     named = (name for id in report.ids for name in memory.get_resource(id).related_entities)
     return Remembered(
         ids=list(report.ids),
@@ -133,6 +138,8 @@ def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) 
         found_by_text=True,
         vectors_waiting=report.pending,
         problem=report.embedding_error,
+        stale=report.stale + beside.stale,
+        stale_names=name_stale(memory, (*report.stale_ids, *beside.stale_ids)),
     )
 
 
@@ -161,7 +168,12 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
     if known and all(record.origin == source for record in known):
         if said or superseded_of(known[0]):
             # written again, it is refused if it was replaced itself
-            memory.write([replace(without_mark(known[0], SUPERSEDED), **said)])
+            written = memory.write([replace(without_mark(known[0], SUPERSEDED), **said)])
+            return ReadReport(
+                ids=tuple(record.id for record in known),
+                stale=written.stale,
+                stale_ids=written.stale_ids,
+            )
         return ReadReport(ids=tuple(record.id for record in known))
     name = values.name or _name_of(values.text)
     report = memory.read_text(
@@ -229,6 +241,10 @@ def _text(value: Remembered) -> str:
     if value.problem:
         lines.append(f"They wait because: {one_line(value.problem, 0)}")
     lines.append(f"ids: {', '.join(map(one_line, value.ids))}")
+    if value.stale:
+        things = "1 thing rests" if value.stale == 1 else f"{value.stale:,} things rest"
+        lines.append(f"{things} on what you replaced, and may not hold any more:")
+        lines += name_lines(value.stale_names)
     return "\n".join(lines)
 
 

@@ -40,17 +40,11 @@ def output_schema(operation: Operation) -> dict[str, Any]:
     if operation.gives is None:
         return {"type": "object", "properties": {}}
     schema: dict[str, Any] = _without(_schema(operation.gives), ("description", "default"))
-    for part in (schema.get("properties", {}), schema.get("$defs", {})):
-        _trim(part)
+    schema.pop("$defs", None)
+    schema.pop("required", None)
     if not is_wrapped(operation):
-        return schema
-    defs = schema.pop("$defs", None)
-    wrapped: dict[str, Any] = {
-        "type": "object",
-        "properties": {WRAPPED: schema},
-        "required": [WRAPPED],
-    }
-    return wrapped | ({"$defs": defs} if defs else {})
+        return schema | {"properties": _bare(schema.get("properties", {}))}
+    return {"type": "object", "properties": {WRAPPED: _bare(schema)}, "required": [WRAPPED]}
 
 
 def is_wrapped(operation: Operation) -> bool:
@@ -69,14 +63,16 @@ def _objects(schema: Any) -> Iterator[dict[str, Any]]:
             yield from _objects(part)
 
 
-def _trim(schema: Any) -> None:
-    """Leave out what objects inside of a value may have besides: it may be there all the same."""
-    for part in _objects(schema):
-        required = part.get("required")
-        if part.get("type") == "object" and isinstance(required, list):
-            properties = part["properties"]
-            # what is named is there
-            part["properties"] = {name: properties[name] for name in part.pop("required")}
+def _bare(schema: Any) -> Any:
+    """Leave out what objects inside of a value have: OpenAPI says it, in as many tokens as the rest
+    of the tools."""
+    if isinstance(schema, list):
+        return [_bare(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema or schema.get("type") == "object":
+        return {"type": "object"}
+    return {name: _bare(part) for name, part in schema.items()}
 
 
 def _spare(schema: Any) -> None:

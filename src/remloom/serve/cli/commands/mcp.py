@@ -89,7 +89,7 @@ def mcp(
     The agent's client starts it; --print-config says how it is told to.
 
     Args:
-        tools: which are offered: default (eight for agents), all (every operation) or chatgpt
+        tools: which are offered: default (ten for agents), all (every operation) or chatgpt
             (search and fetch).
         read_only: only what reads can be called.
         project: the memory is that of the project in whose folder it is started.
