@@ -40,7 +40,7 @@ def client(tmp_path_factory):
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
 def test_both_revisions_are_answered(client, revision):
     listed = post(client, "tools/list", revision=revision).json()["result"]["tools"]
-    assert len(listed) == 8
+    assert len(listed) == 10
     call = {"name": "lookup", "arguments": {"labels": ["Nobody"]}}
     result = post(client, "tools/call", call, revision=revision).json()["result"]
     assert result["structuredContent"]["missing"] == ["Nobody"]
