@@ -167,12 +167,15 @@ TOUCHES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
-@given(TOUCHES)
-def test_no_touch_changes_what_a_text_says(touch: dict[str, Any]) -> None:
-    touched = replace(TURN, **touch)
-    kept = {"speaker": "Sarah"} | ({SUPERSEDED: None} if SUPERSEDED in touched.metadata else {})
-    assert says(replace(touched, metadata=touched.metadata | kept)) == says(TURN)
+def test_no_touch_changes_what_a_text_says(pytestconfig: pytest.Config) -> None:
+    @settings(max_examples=10_000 if pytestconfig.getoption("--long") else 300, deadline=None)
+    @given(TOUCHES)
+    def check(touch: dict[str, Any]) -> None:
+        touched = replace(TURN, **touch)
+        kept = {"speaker": "Sarah"} | ({SUPERSEDED: None} if SUPERSEDED in touched.metadata else {})
+        assert says(replace(touched, metadata=touched.metadata | kept)) == says(TURN)
+
+    check()
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,23 @@ def test_an_amendment_leaves_the_old_text_found_and_marks_it(memory: Memory) -> 
     assert (amended_of(memory.get_resource("oslo")), stale(memory)) == (None, {})
 
 
+def test_of_many_amendments_the_newest_are_named_and_the_others_stay_known(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remloom.engine.superseding.EARLIER", 2)
+    write(memory, OSLO)
+    for number in range(1, 6):
+        text = f"Ann lives there until day {number}."
+        write(memory, Resource(id=f"day{number}", content=text, amends="oslo"))
+    mark = amended_of(memory.get_resource("oslo"))
+    assert mark is not None
+    assert (mark.by, mark.earlier) == ("day5", ("day3", "day4"))
+    memory.forget("day3", "day4", "day5")
+    mark = amended_of(memory.get_resource("oslo"))
+    assert mark is not None
+    assert (mark.by, mark.earlier) == ("day2", ("day1",))
+
+
 def test_what_forgetting_leaves(memory: Memory) -> None:
     write(memory, OSLO, ROME)
     memory.forget("rome")

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -289,17 +288,23 @@ def test_each_operation_that_tells_of_it_says_so(home: Path, name: str) -> None:
             )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(touches=st.lists(TOUCHES, min_size=1, max_size=25))
-def test_no_touch_of_what_it_rests_on_marks_anything(tmp_path: Path, touches: list[Any]) -> None:
-    with Memory.open(tmp_path, tenant=uuid4().hex, embedder="none") as memory:
-        memory.write([LEAD, REVIEW, WALK])
+def test_no_touch_of_what_it_rests_on_marks_anything(
+    memory: Memory, pytestconfig: pytest.Config
+) -> None:
+    # 10,000 touches in the long form, in each kind of store
+    examples, size = (400, 25) if pytestconfig.getoption("--long") else (15, 5)
+    memory.write([LEAD, REVIEW, WALK])
+
+    @settings(max_examples=examples, deadline=None)
+    @given(touches=st.lists(TOUCHES, min_size=size, max_size=size))
+    def check(touches: list[Any]) -> None:
         for touch in touches:
-            memory.write([replace(LEAD, **{**touch, "id": "lead"})])
+            written = memory.write([replace(LEAD, **{**touch, "id": "lead"})])
+            assert written.stale == 0
         assert marks(memory.search_text("Orion").records) == {}
         assert memory.query("SELECT id FROM resources WHERE stale").rows == []
+
+    check()
 
 
 def test_other_tenants_see_why_only_where_they_may_see_what_changed(home: Path) -> None:

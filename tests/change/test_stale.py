@@ -18,6 +18,7 @@ from remloom.runs.rollback import rollback
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
 from remloom.serve.cli.app import program
+from remloom.sql.writer import MANY
 from remloom.store.encoding import micros
 from remloom.store.premises import find_stale
 from remloom.store.rules.validation import build
@@ -69,6 +70,29 @@ def test_a_touch_of_a_premise_makes_nothing_stale(memory: Memory) -> None:
     memory.write([replace(NOTE, metadata={"seen": 1}, related_entities=("Bob",), language="en")])
     memory.write([NOTE])
     assert stale(memory) == {}
+
+
+def test_a_touch_costs_the_same_whatever_rests_on_it(tmp_path: Path) -> None:
+    taken = []
+    for count in (5, 500):
+        with Memory.open(tmp_path, tenant=f"of-{count}", embedder="none") as memory:
+            memory.write([NOTE])
+            memory.write([made_of(f"i{number}", "note") for number in range(count)])
+            memory.write([replace(NOTE, language="en")])
+            with steps(memory) as found:
+                memory.write([replace(NOTE, category="birds")])
+            taken.append(found.all)
+    assert taken[1] < 25 * taken[0]  # it is looked for evidence among them, and no more
+
+
+def test_a_select_takes_more_that_is_stale_than_a_statement_takes_values(memory: Memory) -> None:
+    memory.write([NOTE])
+    memory.write([made_of(f"i{number}", "note") for number in range(MANY + 1)])
+    memory.write([CHANGED])
+    (counts,) = memory.query(
+        "SELECT count(*) FILTER (WHERE stale), count(*) FILTER (WHERE NOT stale) FROM resources"
+    ).rows
+    assert list(counts.values() if isinstance(counts, dict) else counts) == [MANY + 1, 1]
 
 
 def test_who_says_it_again_of_what_there_is_now_ends_it(memory: Memory) -> None:

@@ -15,6 +15,7 @@ from ..model import Entity, Record, Resource, Row
 from ..model.supersession import (
     AMENDED,
     AMENDS,
+    EARLIER,
     REPLACES,
     SUPERSEDED,
     Amended,
@@ -23,6 +24,7 @@ from ..model.supersession import (
     superseded_of,
     without_mark,
 )
+from ..predicates import Eq, Query
 from ..store.batch import Batch, BatchRecord, Replacing
 from ..store.contract import Reads
 from ..store.encoding import searchable_text
@@ -134,15 +136,25 @@ def unmark_amended(reads: Reads, removed: RemovedRecords) -> Remade:
         if (amended := amended_of(old)) is None:
             continue
         ids = (*amended.earlier, amended.by)
-        left = [one for one in ids if one not in removed and reads.records.get(None, one)]
+        there = reads.records.of(ids)
+        left = [one for one in ids if one not in removed and one in there]
         if left == list(ids):
             continue
+        if not left and len(amended.earlier) >= EARLIER:
+            left = _amendments(reads, old, removed)
         bare = without_mark(old, AMENDED)
         if left:
             mark = Amended(by=left[-1], at=amended.at, earlier=tuple(left[:-1]))
             bare = replace(bare, metadata={**bare.metadata, AMENDED: to_builtins(mark)})
         records.append(bare)
     return Remade(records=tuple(records))
+
+
+def _amendments(reads: Reads, old: Resource, removed: RemovedRecords) -> list[str]:
+    """The ids of all that amends a text, but what goes: it looks at every text."""
+    of_it = Query().filter(Eq(f"metadata.{AMENDS}", old.id)).order_by("created_at")
+    found = reads.records.query("resources", of_it)
+    return [record.id for record in found if record.id not in removed][-EARLIER - 1 :]
 
 
 # -- one of them -----------------------------------------------------------------------------------
@@ -221,7 +233,7 @@ def _marked(old: Resource, by: str, replacing: Replacing, at: datetime) -> Batch
     if replacing.amends:
         before = amended_of(old)
         earlier = (*before.earlier, before.by) if before else ()
-        mark = Amended(by=by, at=at, earlier=earlier)
+        mark = Amended(by=by, at=at, earlier=earlier[-EARLIER:])
     else:
         mark = Superseded(
             by=by,

@@ -117,8 +117,8 @@ def canonical(value: Any) -> Any:
     """Return JSON in which 0.0 has no sign: not every store keeps that."""
     if isinstance(value, dict):
         return {key: canonical(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [canonical(item) for item in value]
+    if isinstance(value, (list, tuple)):
+        return [item if type(item) is str else canonical(item) for item in value]
     return value + 0.0 if isinstance(value, float) else value
 
 

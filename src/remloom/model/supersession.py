@@ -22,6 +22,7 @@ SUPERSEDED = "superseded"  # by, reason, since, at, content, context; of a run: 
 AMENDED = "amended"  # by, at
 REPLACES = "replaces"  # the id of the older one
 AMENDS = "amends"  # the same
+EARLIER = 100  # a text with more amendments names the newest
 MARKS = (SUPERSEDED, AMENDED, REPLACES, AMENDS)
 _R = TypeVar("_R", Resource, Moment, Entity)
 _M = TypeVar("_M", Moment, Entity)
@@ -45,7 +46,7 @@ class Amended(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     by: str  # the id of the newest amendment
     at: datetime
-    earlier: tuple[str, ...] = ()  # ids of those before, oldest first
+    earlier: tuple[str, ...] = ()  # ids of those before, oldest first, the newest `EARLIER`
 
 
 def superseded_of(record: Record) -> Superseded | None:

@@ -26,13 +26,12 @@ from ..sql.values import (
 )
 from ..store.contract import Store
 from ..store.definitions import Schemas
-from ..store.premises import find_stale
+from ..store.premises import stale_ids
 from ..store.rules.replaced_entries import is_any_replaced
 
 MAX_ROWS = 1_000  # of one SELECT
 SQL_TIMEOUT = 5.0  # seconds
 _MOST_DERIVED = 200_000  # records of a schema that are looked at for the column `stale`
-_MOST_STALE = 20_000  # that it takes
 _KEPT = 256  # compiled SELECTs
 
 
@@ -89,13 +88,13 @@ def with_stale(store: Store, select: Select) -> tuple[Select, int | None]:
     )
     every = compile_select(f"SELECT id FROM {select.schema} WHERE {derived}", {})
     found = store.sql.select(every, limit=_MOST_DERIVED, timeout=SQL_TIMEOUT)
-    stale = sorted(find_stale(store.records, [id for (id,) in found.rows]))
-    if found.truncated or len(stale) > _MOST_STALE:
+    if found.truncated:
         raise InvalidInputError(
-            f"too many of the {select.schema} were made of others, or are stale, for the column "
-            f"`stale` of a SELECT: at most {_MOST_DERIVED:,} and {_MOST_STALE:,}",
-            remedy='ask recall(question, stale="only")',
+            f"too many of the {select.schema} were made of others for the column `stale` of a "
+            f"SELECT: at most {_MOST_DERIVED:,}",
+            remedy='ask recall(question, stale="only"), or `dreams.refresh(dry_run=True)`',
         )
+    stale = sorted(stale_ids(store.records, [id for (id,) in found.rows]))
     ids = tuple(Value(id, "text") for id in stale)
     is_stale: Expression = AnyOf(Column("id", "text"), ids) if ids else Value(False, "boolean")
     return with_value_of(select, STALE, is_stale), len(stale)

@@ -50,6 +50,7 @@ from .values import (
     Value,
 )
 
+MANY = 1_000  # values of one list that are bound one by one, at most
 _MAX_STEP = 64  # characters of a step within JSON that is written into SQL
 
 

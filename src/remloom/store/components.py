@@ -57,9 +57,12 @@ class RecordReads(Protocol):
         of; but not what says what it said, has not expired, and rests on nothing itself. Index
         probes for each; no record is read."""
 
-    def resting(self, ids: Sequence[str], keys: Sequence[str]) -> list[str]:
+    def resting(
+        self, ids: Sequence[str], keys: Sequence[str], *, category: str | None = None
+    ) -> list[str]:
         """List the ids of what rests directly on records with these ids or keys: what was derived
-        from them, and moments that were made of them. Index probes for each; no record is read."""
+        from them, and moments that were made of them; of one category of resources, or of any.
+        Index probes for each; no record is read."""
 
     def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
         """List the resources with this uri in the order of their ordinals. One range of an index:

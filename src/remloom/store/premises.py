@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import LabelError
 from ..kv import KeyRange, rests_ref
-from ..model import Edge, Hit, Node, Record
-from ..model.premises import Fault, Stale, premises_of
+from ..model import Edge, Hit, Moment, Node, Record
+from ..model.premises import Fault, Stale, premises_of, says
 from ..model.supersession import ended_at_of, successor_of, superseded_of
 from .batch import Batch
 from .components import RecordReads
 from .contract import Reads
 from .encoding import micros
-from .results import Premise, Written
+from .results import Premise, RestedOn, Written
 from .rules.premise_entries import (
     PREMISE,
     LostPremise,
@@ -53,12 +53,23 @@ def find_stale(
     Args:
         as_of: leave out what changed after a time; what was put back since is not known.
     """
+    return _with_successors(records, as_of, _find_stale(records, ids, as_of))
+
+
+def stale_ids(records: RecordReads, ids: Iterable[str]) -> list[str]:
+    """Return which of these records are stale, as `find_stale` finds them, in their order."""
+    return list(_find_stale(records, ids, None))
+
+
+def _find_stale(
+    records: RecordReads, ids: Iterable[str], as_of: datetime | None
+) -> dict[str, Stale]:
     asked = list(dict.fromkeys(ids))
     below = _premises_below(records, asked)
     if as_of is not None:
         below = {id: _faulty_at(records, some, as_of) for id, some in below.items()}
     found = ((id, _nearest(id, below)) for id in asked)
-    return _with_successors(records, as_of, {id: stale for id, stale in found if stale is not None})
+    return {id: stale for id, stale in found if stale is not None}
 
 
 def _faulty_at(records: RecordReads, some: Iterable[Premise], at: datetime) -> list[Premise]:
@@ -122,7 +133,7 @@ def newest(
 def named(records: RecordReads, stale: Mapping[str, Stale]) -> dict[str, Stale]:
     """Say in words why it is, with the premises as they are called now."""
     ids = {one.premise for one in stale.values() if one.premise}
-    names = {id: record.name for id in ids if (record := records.get(None, id)) is not None}
+    names = {id: record.name for id, record in records.of(list(ids)).items()}
     return {
         id: replace(one, message=one.in_words(names.get(one.premise, "")))
         for id, one in stale.items()
@@ -166,35 +177,58 @@ def mark_edges(records: RecordReads, edges: Iterable[Edge]) -> list[Edge]:
 
 def telling(
     open_reads: Callable[[], Reads],
-    is_rested_on: Callable[[Sequence[str], Sequence[str]], bool],
+    rested_on: Callable[[Sequence[str], Sequence[str]], Sequence[RestedOn]],
     batch: Batch,
     write: Callable[[], Written],
 ) -> Written:
     """Write a batch, and count what it made stale, at any depth. It costs one look at what rests on
-    what is written, and where nothing does, no more.
+    what is written, and where nothing does, or nothing says something else, no more.
 
     Args:
         open_reads: opens what the transaction sees, before and after `write` as well.
-        is_rested_on: says whether anything may rest on records with some ids or keys, or on slots.
+        rested_on: lists what of records with some ids or keys something rests on, and one without
+            an id if something rests on what is no record.
     """
     ids, keys = _maybe_stored(batch)
-    if not (ids or keys or batch.edges or batch.deleted_edges) or not is_rested_on(ids, keys):
+    if not (ids or keys or batch.edges or batch.deleted_edges):
+        return write()
+    stored = rested_on(ids, keys)
+    touched = _touched(batch, stored) if stored else set()
+    if all(one.id in touched for one in stored):
         return write()
     reads = open_reads()
-    resting = _resting_on(reads, batch)
+    resting = _resting_on(reads, batch, touched)
     if not resting:
         return write()
-    before = find_stale(reads.records, resting)
+    before = set(stale_ids(reads.records, resting))
     written = write()
     # what the reads from before keep of labels is of before
-    after = find_stale(open_reads().records, resting)
+    after = stale_ids(open_reads().records, resting)
     made = tuple(id for id in after if id not in before)
     return replace(written, stale=len(made), stale_ids=made[:STALE_SHOWN])
 
 
-def _resting_on(reads: Reads, batch: Batch) -> list[str]:
-    """List what rests on what a batch writes over or withdraws, at any depth."""
+def _touched(batch: Batch, stored: Iterable[RestedOn]) -> set[str]:
+    """The ids of those of some stored records that a batch writes over, and that say and rest on
+    what they did."""
+    if any(one[0] == PREMISE for one in batch.deleted_entries):
+        return set()
+    before = {one.id: (one.says, one.expires) for one in stored}
+    return {
+        item.record.id
+        for item in batch.records
+        if item.record.id in before
+        and not (item.merge or item.premises or isinstance(item.record, Moment))
+        and (item.parents is None and not getattr(item.record, "rests_on", ()))
+        and before[item.record.id] == (says(item.record), micros(item.record.expires_at))
+    } - {*batch.withdrawn}
+
+
+def _resting_on(reads: Reads, batch: Batch, touched: Container[str]) -> list[str]:
+    """List what rests on what a batch writes over or withdraws, at any depth; but not by way of
+    what it only touches."""
     ids, keys = _maybe_stored(batch)
+    ids = [id for id in ids if id not in touched]
     found: dict[str, None] = {}
     if ids or keys:
         found = dict.fromkeys(reads.records.resting(ids, keys))

@@ -110,6 +110,14 @@ class Premise(Struct, frozen=True, gc=False):
         return moment_of(times.get(self.fault or ""))
 
 
+class RestedOn(Struct, frozen=True, gc=False):
+    """A stored record that something rests on; without an id: something rests on what is none."""
+
+    id: str
+    says: int | None  # digest; None: not known
+    expires: int | None  # microseconds since 1970 UTC
+
+
 def premise_of(child: str, other: OtherPremise) -> Premise:
     """What a record rests on that is no stored record; of a slot it is not known what it says."""
     id = other.id if isinstance(other, LostPremise) else other.name

@@ -98,8 +98,10 @@ class StoredRecords(ABC):
             for *row, other in rows
         ]
 
-    def resting(self, ids: Sequence[str], keys: Sequence[str]) -> list[str]:
-        values = {"ids": self._ids(ids), "keys": self._ids(keys)}
+    def resting(
+        self, ids: Sequence[str], keys: Sequence[str], *, category: str | None = None
+    ) -> list[str]:
+        values = {"ids": self._ids(ids), "keys": self._ids(keys), "category": category}
         return [id for (id,) in self._fetch(self.SQL.resting, **values)]
 
     # -- by name and time --------------------------------------------------------------------------

@@ -205,7 +205,9 @@ def from_record(record: Resource) -> Evidence:
 
 
 def stored_resources(reads: Reads, ids: Iterable[str]) -> list[Resource]:
-    records = (reads.records.get("resources", id) for id in ids if id)
+    named = [id for id in ids if id]
+    found = reads.records.of(named)
+    records = (found.get(id) for id in named)
     return [record for record in records if isinstance(record, Resource)]
 
 
@@ -309,9 +311,8 @@ def is_only_secret(value: Value) -> bool:
 
 def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
     """Yield the ids of the evidence that was made of passages."""
-    for passage in passages:
-        children = stored_resources(reads, reads.records.children(passage))
-        yield from (child.id for child in children if child.kind == KIND)
+    made = reads.records.resting(list(passages), (), category=CATEGORY)
+    yield from (record.id for record in stored_resources(reads, made) if record.kind == KIND)
 
 
 def records_with(

@@ -124,8 +124,10 @@ class PostgresRecords(StoredRecords):
         said = digests(self._fetch(SQL.said, ids=self._ids(untold)))
         return [replace(one, says=said.get(one.id, one.says)) for one in found]
 
-    def resting(self, ids: Sequence[str], keys: Sequence[str]) -> list[str]:
-        return super().resting(ids, list(map(short, keys)))
+    def resting(
+        self, ids: Sequence[str], keys: Sequence[str], *, category: str | None = None
+    ) -> list[str]:
+        return super().resting(ids, list(map(short, keys)), category=category)
 
     # -- by field and time -------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ from ...sql.values import (
     walk,
 )
 from ...sql.writer import (
+    MANY,
     SqlWriter,
     column_and_steps,
     is_plain_step,
@@ -409,6 +410,9 @@ class PostgresWriter(SqlWriter):
         if name in DEFAULTS and kind == "text" and DEFAULTS[name] not in texts:
             written = f"(r.body ->> '{name}'){_C}"
             self.by_expression = True
+        if len(texts) > MANY and name == "id":
+            listed = f"SELECT jsonb_array_elements_text({self._bind_json(texts)})"
+            return f"({written} = ANY (ARRAY({listed})))"
         placeholders = [self.bind(text, kind) for text in texts]
         condition = f"{written} {_equals_any(placeholders)}"
         if name != "uri":

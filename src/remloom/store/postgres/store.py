@@ -122,7 +122,7 @@ class PostgresStore:
         with self._server.within(writer.cursor):
             return telling(
                 lambda: _TransactionReads(self._server, expired=False),
-                writer.is_rested_on,
+                writer.rested_on,
                 batch,
                 lambda: writer.apply(batch),
             )

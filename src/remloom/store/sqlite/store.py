@@ -106,7 +106,7 @@ class SqliteStore:
             return batch_writer.apply(cursor, batch)
         return telling(
             lambda: _TransactionReads(self.path, cursor),
-            lambda ids, keys: batch_writer.is_rested_on(cursor, ids, keys),
+            lambda ids, keys: batch_writer.rested_on(cursor, ids, keys),
             batch,
             lambda: batch_writer.apply(cursor, batch),
         )

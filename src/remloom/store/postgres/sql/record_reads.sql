@@ -135,7 +135,7 @@ WHERE c.tenant_id = %(tenant)s AND c.id IN (
   WHERE p.tenant_id = %(tenant)s AND (p.kind = 0 OR p.digest IS NOT NULL) AND p.parent = ANY (
     %(ids)s::text[] || ARRAY(SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s::text[]))
   )
-) ORDER BY c.seq;
+) AND (%(category)s::text IS NULL OR c.type = %(category)s) ORDER BY c.seq;
 
 -- name: parents
 -- The records that one derives from, in the order of writing.

@@ -66,13 +66,14 @@ CROSS JOIN LATERAL (
   SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = n.id AND r.expires <= %(now)s OFFSET 0
 ) r;
 
--- name: is_rested_on
--- Whether anything may rest on records with some ids or keys.
-SELECT EXISTS (
+-- name: rested_on
+-- Of records with some ids or keys, those that something rests on.
+SELECT r.id, r.says, r.expires FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND r.id = ANY (
+  %(ids)s::text[] || ARRAY(SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s::text[]))
+) AND EXISTS (
   SELECT FROM remloom.parents p
-  WHERE p.tenant_id = %(tenant)s AND (p.kind = 0 OR p.digest IS NOT NULL) AND p.parent = ANY (
-    %(ids)s::text[] || ARRAY(SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s::text[]))
-  )
+  WHERE p.tenant_id = %(tenant)s AND p.parent = r.id AND (p.kind = 0 OR p.digest IS NOT NULL)
 );
 
 -- name: insert_parents

@@ -20,7 +20,7 @@ from ....model import Record, Resource, Row
 from ... import changes
 from ...batch import Batch, BatchRecord, Vector
 from ...encoding import micros, now, origin, searchable_text
-from ...results import Written
+from ...results import RestedOn, Written
 from ...rules.merge import keys_of, same_handle
 from ...rules.premise_entries import (
     PREMISE,
@@ -100,13 +100,12 @@ class BatchWriter(EdgeWriter):
             thin=self.thin,
         )
 
-    def is_rested_on(self, ids: Sequence[str], keys: Sequence[str]) -> bool:
-        """Whether anything may rest on records with some ids or keys, or on what is no record."""
-        if self.has_premises or not (ids or keys):
-            return self.has_premises
+    def rested_on(self, ids: Sequence[str], keys: Sequence[str]) -> list[RestedOn]:
+        """List what of records with some ids or keys something rests on. See `premises.telling`."""
         values = {"ids": storable(ids), "keys": storable(map(short, keys))}
-        ((is_rested_on,),) = self.rows(SQL.is_rested_on, **values)
-        return bool(is_rested_on)
+        rows = self.rows(SQL.rested_on, **values) if ids or keys else []
+        found = [RestedOn(*row) for row in rows]
+        return [*found, RestedOn("", None, None)] if self.has_premises else found
 
     def set_expiry(self, ids: Sequence[str], at: datetime | None) -> int:
         """Let records expire at a time. See `contract.Store.set_expiry`."""

@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from ....sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
 from ....sql.functions import Function
 from ....sql.values import (
@@ -31,7 +33,7 @@ from ....sql.values import (
     Type,
     Value,
 )
-from ....sql.writer import SqlWriter, column_and_steps, is_plain_step, quoted
+from ....sql.writer import MANY, SqlWriter, column_and_steps, is_plain_step, quoted
 
 _TIMES = {
     "created_at": "r.created",
@@ -254,6 +256,9 @@ class SqliteExpressions(SqlWriter):
         # The body leaves a default out, so a column without it is compared as it is stored.
         if name in DEFAULTS and all(literal.value != default for literal in literals):
             written = f"r.body ->> '$.{name}'"
+        if len(literals) > MANY and value.type == "text":
+            listed = msgspec.json.encode([literal.value for literal in literals]).decode()
+            return f"({written} IN (SELECT value FROM json_each({self.bind(listed, 'text')})))"
         placeholders = [self.bind(literal.value, literal.type) for literal in literals]
         if len(placeholders) == 1:
             return f"({written} = {placeholders[0]})"

@@ -145,6 +145,7 @@ SELECT DISTINCT c.id FROM (
   SELECT n.rid FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value CROSS JOIN names n ON n.lid = l.lid
 ) o
 CROSS JOIN parents p ON p.parent = o.rid AND (p.kind = 0 OR p.digest IS NOT NULL) CROSS JOIN records c ON c.rid = p.child
+WHERE :category IS NULL OR c.type = :category
 ORDER BY c.rid;
 
 -- name: parents_of

@@ -233,15 +233,17 @@ FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
 CROSS JOIN parents p ON p.parent = r.rid CROSS JOIN records c ON c.rid = p.child
 WHERE p.kind = 0 OR p.digest IS NOT NULL OR c.body ->> '$.metadata.made_by' IS NOT NULL;
 
--- name: is_rested_on
--- Whether anything may rest on records with some ids or keys, or on what is no record.
-SELECT EXISTS (SELECT 1 FROM journal WHERE kind = 'premise') OR EXISTS (
-  SELECT 1 FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
-  CROSS JOIN parents p ON p.parent = r.rid AND (p.kind = 0 OR p.digest IS NOT NULL)
-) OR EXISTS (
-  SELECT 1 FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value CROSS JOIN names n ON n.lid = l.lid
-  CROSS JOIN parents p ON p.parent = n.rid AND (p.kind = 0 OR p.digest IS NOT NULL)
-);
+-- name: rested_on
+-- Of records with some ids or keys, those that something rests on; and a row without an id where something rests on what is no
+-- record.
+SELECT r.id, r.says, r.expires FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+WHERE EXISTS (SELECT 1 FROM parents p WHERE p.parent = r.rid AND (p.kind = 0 OR p.digest IS NOT NULL))
+UNION
+SELECT r.id, r.says, r.expires
+FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid
+WHERE EXISTS (SELECT 1 FROM parents p WHERE p.parent = n.rid AND (p.kind = 0 OR p.digest IS NOT NULL))
+UNION ALL
+SELECT '', NULL, NULL WHERE EXISTS (SELECT 1 FROM journal WHERE kind = 'premise');
 
 -- name: record_by_id
 -- The number of a record, and what is stored of it.

@@ -19,7 +19,7 @@ from ....model import Entity, Record, Resource, Row
 from ... import changes
 from ...batch import Batch, BatchRecord
 from ...encoding import embedded_text, micros, now, origin, searchable_text, type_of
-from ...results import Deletion, Written
+from ...results import Deletion, RestedOn, Written
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
 from ...rules.premise_entries import (
     PREMISE,
@@ -61,10 +61,10 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     return written
 
 
-def is_rested_on(cursor: apsw.Cursor, ids: Sequence[str], keys: Sequence[str]) -> bool:
-    """Whether anything may rest on records with some ids or keys, or on what is no record."""
+def rested_on(cursor: apsw.Cursor, ids: Sequence[str], keys: Sequence[str]) -> list[RestedOn]:
+    """List what of records with some ids or keys something rests on. See `premises.telling`."""
     values = {"ids": json.dumps(ids), "keys": json.dumps(keys)}
-    return bool(cursor.execute(SQL.is_rested_on, values).get)
+    return [RestedOn(*row) for row in cursor.execute(SQL.rested_on, values).fetchall()]
 
 
 def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, Tombstones]:
