@@ -17,6 +17,7 @@ from ..llm import LLM, Call
 from ..model import Edge, Resource
 from ..model.premises import premises_of
 from ..model.supersession import SUPERSEDED
+from ..predicates import Exists, Query
 from ..runs.failures import failed_item_key
 from ..runs.supersede import SAID, STALE, unhidden
 from ..runs.write_plan import WritePart
@@ -124,9 +125,10 @@ def current_insights(store: Store) -> list[Resource]:
 def restored_duplicates(store: Store) -> list[Resource]:
     """What was hidden because another insight said the same, where that one is stale or says
     something else by now: as it was before."""
+    of_duplicates = Query().filter(Exists(f"metadata.{SUPERSEDED}.{SAID}"))
     hidden = [
         (record, superseded)
-        for record in store.records.all("resources")
+        for record in store.records.query("resources", of_duplicates)
         if isinstance(record, Resource)
         and isinstance(superseded := record.metadata.get(SUPERSEDED), dict)
         and SAID in superseded

@@ -92,7 +92,11 @@ def _with_successors(
     """Add what was said to replace or amend the premises that changed, the newest of a chain, and
     since when they do not hold."""
     changed = {one.premise for one in found.values() if one.reason in ("changed", "below")}
-    by = {id: found_newest for id in changed if (found_newest := newest(records, id, as_of))}
+    by = {
+        id: found_newest
+        for id, record in records.of(list(changed)).items()
+        if successor_of(record) and (found_newest := newest(records, id, as_of))
+    }
     ends = {id: _ended_at(records, id) for id in by}
     told = dict(found)
     for id, stale in found.items():

@@ -140,6 +140,11 @@ INSERT INTO parents (child, parent, kind, digest)
 SELECT ?, rid, ?, coalesce(?, iif(?, coalesce(says, said(schema, body, content)), NULL)) FROM records WHERE id = ?
 ON CONFLICT (child, parent) DO UPDATE SET digest = excluded.digest WHERE digest IS NOT excluded.digest;
 
+-- name: add_new_parent
+-- The same of a record that is new.
+INSERT INTO parents (child, parent, kind, digest)
+SELECT ?, rid, ?, coalesce(?, iif(?, coalesce(says, said(schema, body, content)), NULL)) FROM records WHERE id = ?;
+
 -- name: made_of
 -- What a record was derived from.
 SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent WHERE p.child = ? AND p.kind = 0;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 from msgspec.structs import force_setattr, replace
@@ -182,13 +182,15 @@ class _BatchWriter:
         return ids
 
     def _add_parents(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
-        rows = [
-            (record_no, *row, id)
-            for record_no, item in changed
-            for id, row in parent_rows(item).items()
-        ]
-        if rows:
-            self._cursor.executemany(SQL.add_parent, rows)
+        new: list[tuple[Any, ...]] = []
+        again: list[tuple[Any, ...]] = []
+        for record_no, item in changed:
+            rows = new if record_no > self._session.last_before else again
+            rows += ((record_no, *row, id) for id, row in parent_rows(item).items())
+        if new:
+            self._cursor.executemany(SQL.add_new_parent, new)
+        if again:
+            self._cursor.executemany(SQL.add_parent, again)
 
     def _drop_lost_premises(self, items: Sequence[BatchRecord]) -> None:
         """Forget that a premise is gone where a record says anew what it rests on."""
