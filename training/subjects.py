@@ -144,7 +144,7 @@ HEADS = {
     "reply": Subject(("replies", "support", "turns"), _reply),
     "change": Subject(("changes",), lambda text: text.label[1], _transition),
     "dependency": Subject(("dependencies",), _dependency, by_vector=True),
-    "decision": Subject(("decisions",), lambda text: text.label[0], by_vector=True),
+    "decision": Subject(("decisions",), lambda text: text.label[0]),
     "language": Subject(("languages", "turns"), _language, _spelling),
 }
 

@@ -81,8 +81,8 @@ def test_it_fits_what_clients_take(memory: Memory) -> None:
     given = brief.make(memory, PROJECT)
     assert count_tokens(given.text, None) <= brief.TOKENS
     assert len(given.text) <= brief.CHARACTERS
-    assert "service 39" in given.text
-    assert "service 38" in given.text
+    assert "Session 39" in given.text
+    assert "Session 38" in given.text
 
 
 def test_nothing_is_said_of_a_project_that_is_not_known(memory: Memory) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from itertools import groupby, islice, pairwise
+from heapq import nlargest
+from itertools import groupby, pairwise
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ CHARACTERS = 9_000  # at most; above 10,000 a client shows a preview of it
 
 _TURNS = 2_000  # that are looked through, the newest
 _DECIDED = 12  # decisions that are given
-_LEAST = 0.6  # probability of one
+_LEAST = 0.6  # probability of one: three of four are right, three of five are found
 _FAILURES = 3
 _SESSIONS = 12  # titles
 _QUOTED = 300  # characters of a quote
@@ -67,7 +68,7 @@ def make(memory: Memory, project: Project) -> Given:
     if not sessions:
         return Given(why="nothing is known of this project yet")
     parts = [
-        ("Decided, and not taken back since:", list(islice(_decisions(sessions), _DECIDED))),
+        ("Decided, and not taken back since:", list(_decisions(sessions))),
         (f"The last session, of {sessions[0].date}:", list(_ending(sessions[0]))),
         ("Failed last, and not mended since:", list(_failures(sessions))),
         ("Sessions, the newest first:", list(_index(sessions))),
@@ -102,23 +103,24 @@ def _sessions(memory: Memory) -> list[_Session]:
 
 
 def _decisions(sessions: Sequence[_Session]) -> Iterator[_Line]:
+    """What was decided most surely, the newest first."""
     decide = head(DECISION).decide
+    found: list[tuple[float, int, _Line]] = []
     for session in sessions:
         for turn in session.turns:
             # an agent proposes, the user decides
             if _by_agent(turn):
                 continue
-            said = [one for one in _sentences(turn) if decide(one).probabilities[DECIDED] >= _LEAST]
-            if said:
-                quote = _short(" ".join(said))
-                yield _Line(f'- {session.date} [{turn.id[:_ID]}] "{quote}"', (turn.id,))
-
-
-def _sentences(turn: Resource) -> Iterator[str]:
-    text = turn.content[:LONGEST]
-    for start, end in pairwise([0, *sentence_ends(text)]):
-        if sentence := text[start:end].strip():
-            yield sentence
+            text = turn.content[:LONGEST]
+            starts = [0, *sentence_ends(text)]
+            sure = [decide(text[a:b]).probabilities[DECIDED] for a, b in pairwise(starts)]
+            first = next((number for number, one in enumerate(sure) if one >= _LEAST), None)
+            if first is not None:
+                quote = _short(text[starts[first] :])
+                line = _Line(f'- {session.date} [{turn.id[:_ID]}] "{quote}"', (turn.id,))
+                found.append((max(sure), len(found), line))
+    surest = nlargest(_DECIDED, found, key=lambda one: one[0])
+    yield from (line for _, _, line in sorted(surest, key=lambda one: one[1]))
 
 
 def _ending(session: _Session) -> Iterator[_Line]:
