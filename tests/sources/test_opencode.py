@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from remloom import Memory
+from remloom.errors import SourceError
 from remloom.sources import Document, Skipped, open_source
 
 RECORDED = Path(__file__).with_name("data") / "transcripts"
@@ -119,3 +120,17 @@ def test_rows_with_data_of_other_types_stop_nothing(tmp_path: Path, value: str):
     connection.commit()
     connection.close()
     assert not any(isinstance(one, Skipped) and one.failed for one in open_source(path))
+
+
+def test_one_session_is_read_without_those_of_other_projects(tmp_path: Path):
+    path = database(tmp_path / "opencode.db", "reverted")
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO session (id, directory) VALUES ('ses_other', '/home/ann/x')")
+    connection.commit()
+    connection.close()
+    assert len(list(open_source(path))) == 2
+    (document,) = open_source(f"{path}#{SESSION}")
+    assert said(document) == FIRST
+    assert list(open_source(f"{path}#ses_none")) == []
+    with pytest.raises(SourceError, match="there is no file"):
+        open_source(f"{tmp_path}/none.db#{SESSION}")

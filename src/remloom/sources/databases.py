@@ -44,11 +44,13 @@ class DatabaseKind(Struct, frozen=True):
         tables: the tables it must have, each with columns that it must have.
         read: gives the documents of a database that has these tables. It gets a connection to a
             copy, on which nothing can be written, and the uri of the original.
+        read_part: gives one of them, by what its uri ends with, behind `#`.
     """
 
     name: str
     tables: Mapping[str, Sequence[str]]
     read: Callable[[apsw.Connection, str], Iterator[Document | Skipped]]
+    read_part: Callable[[apsw.Connection, str, str], Iterator[Document | Skipped]] | None = None
 
 
 KINDS = (
@@ -65,7 +67,9 @@ KINDS = (
         },
         agent_sessions.read_langgraph_checkpoints,
     ),
-    DatabaseKind("sessions of OpenCode", opencode.TABLES, opencode.read_database),
+    DatabaseKind(
+        "sessions of OpenCode", opencode.TABLES, opencode.read_database, opencode.read_session
+    ),
     DatabaseKind("chats of Cursor", cursor.TABLES, cursor.read_database),
     DatabaseKind(
         "browsing histories of Chrome and its family",
@@ -76,8 +80,12 @@ KINDS = (
 )
 
 
-def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
-    """Read a database by every kind whose tables it has, from a copy that is deleted after."""
+def read(path: Path, uri: str, part: str = "") -> Iterator[Document | Skipped]:
+    """Read a database by every kind whose tables it has, from a copy that is deleted after.
+
+    Args:
+        part: the document whose uri ends with it, behind `#`; empty: all of them.
+    """
     import apsw
 
     with tempfile.TemporaryDirectory(prefix="remloom-") as folder:
@@ -89,7 +97,10 @@ def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
                 if not kinds:
                     raise _unknown(uri, columns)
                 for kind in kinds:
-                    yield from kind.read(connection, uri)
+                    if not part:
+                        yield from kind.read(connection, uri)
+                    elif kind.read_part:
+                        yield from kind.read_part(connection, uri, part)
         except apsw.Error as error:
             problem = f"a SQLite database that cannot be read: {error}"
             raise SourceError(problem, uri=uri) from error

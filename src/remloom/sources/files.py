@@ -79,7 +79,7 @@ def open_source(
     read when they are named or match `glob`, not when they are met in a folder.
 
     Args:
-        path: what to read.
+        path: what to read; of a database of sessions also `<path>#<session id>`.
         recursive, glob, exclude: see `folders.walk`; with `glob`, text of any suffix is read.
         max_bytes: size of a file above which it is passed over, unless it is read piece by piece.
         limits: what the conversion of one PDF, DOCX or HTML may take.
@@ -95,6 +95,9 @@ def open_source(
         )
     if os.fspath(path) == "-":
         return Source([partial(_read_stdin, max_bytes, limits)])
+    database, part = _part(path)
+    if part:
+        return Source([partial(_read_part, database, part)])
     root = _existing(path)
     if not root.is_dir():
         return Source([partial(_read_file, root, True, max_bytes, limits)])
@@ -129,6 +132,22 @@ def find_files(
         is_file = isinstance(item, Path) and item.is_file()
         if isinstance(item, Path) and is_file and item.resolve().is_relative_to(real):
             yield item.relative_to(root).as_posix(), item
+
+
+def _part(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """The database and the part of it that a path names; no part if it names a file or folder."""
+    whole, _, part = os.fspath(path).rpartition("#")
+    root = Path(whole).expanduser().absolute()
+    # a link may lead out of the folder for which the path was allowed
+    is_file = part and not os.path.lexists(path) and root.is_file() and not root.is_symlink()
+    if not is_file or decode.sniff(decode.read_head(root)) != decode.SQLITE:
+        return root, ""
+    return root, part
+
+
+def _read_part(path: Path, part: str) -> _Items:
+    uri = uri_of(path)
+    yield from _guarded(f"{uri}#{part}", lambda: databases.read(path, uri, part))
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:

@@ -51,7 +51,13 @@ class OpenCode(Client):
         return changes
 
     def parse(self, name: str, payload: Mapping[str, Any]) -> Event | None:
-        said = {"session_id": text(payload, "sessionID"), "cwd": text(payload, "directory")}
+        session = text(payload, "sessionID")
+        # its database has the sessions of all projects
+        said = {
+            "session_id": session,
+            "cwd": text(payload, "directory"),
+            "transcript_path": f"{text(payload, 'transcript_path')}#{session}",
+        }
         return super().parse(name, {**payload, **said})
 
     def reply(self, name: str, text: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "part": ("id", "message_id", "session_id", "data"),
 }
 _SESSIONS = "SELECT id, directory, revert FROM session WHERE parent_id IS NULL ORDER BY id DESC"
+_SESSION = "SELECT id, directory, revert FROM session WHERE parent_id IS NULL AND id = ?"
 _MESSAGES = """
     SELECT message.id, message.data, part.id, part.data
     FROM message LEFT JOIN part ON part.message_id = message.id
@@ -43,7 +44,18 @@ _Message = tuple[str, Any, list[tuple[str, Any]]]
 
 def read_database(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
     """Read each session as a chat, with the uri `<uri>#<session id>`."""
-    for id, folder, revert in connection.execute(_SESSIONS):
+    yield from _read(connection, uri, _SESSIONS, ())
+
+
+def read_session(connection: apsw.Connection, uri: str, id: str) -> Iterator[Document | Skipped]:
+    """Read one session, of a database that has those of all projects."""
+    yield from _read(connection, uri, _SESSION, (id,))
+
+
+def _read(
+    connection: apsw.Connection, uri: str, statement: str, values: tuple[str, ...]
+) -> Iterator[Document | Skipped]:
+    for id, folder, revert in connection.execute(statement, values):
         rows = connection.execute(_MESSAGES, (id,))
         messages = [
             (str(message), data, [(str(part), of_part) for _, _, part, of_part in some if part])
@@ -63,7 +75,7 @@ def is_record(value: Any) -> bool:
 
 def read_file(path: Path, uri: str) -> Iterator[Document | Skipped]:
     """Read a session as a chat by its file, and those of its messages and parts."""
-    session = _read(path)
+    session = _read_json(path)
     if not isinstance(session, dict) or not str(session.get("id")).startswith("ses_"):
         yield Skipped(uri=uri, reason="of a session, and read with it")
         return
@@ -73,8 +85,8 @@ def read_file(path: Path, uri: str) -> Iterator[Document | Skipped]:
     storage, id = path.parent.parent.parent, session["id"]
     messages: list[_Message] = []
     for file in _files(storage / "message" / id):
-        parts = [(part.stem, _read(part)) for part in _files(storage / "part" / file.stem)]
-        messages.append((file.stem, _read(file), parts))
+        parts = [(part.stem, _read_json(part)) for part in _files(storage / "part" / file.stem)]
+        messages.append((file.stem, _read_json(file), parts))
     yield _document(uri, id, session.get("directory"), session.get("revert"), messages)
 
 
@@ -82,7 +94,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.json") if not file.is_symlink())
 
 
-def _read(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         with open_regular(path, str(path)) as stream:
             return _decoded(stream.read(_LARGEST))
