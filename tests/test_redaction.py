@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
+import msgspec
 import pytest
 
 from remloom import Memory, Message
+from remloom.errors import InvalidInputError
 from remloom.ingest.redaction import Redaction
+from remloom.operations.tools.remember import REMEMBER
 from remloom.settings import Settings
-from remloom.sources import Document, Turn, from_text
+from remloom.sources import Document, Turn, from_text, open_source
 from remloom.text.private import find_private, without_private
 from test_secrets import PLANTED, SAID
 
@@ -38,9 +43,11 @@ def kept(memory: Memory, tmp_path: Path) -> str:
     return path.read_text("utf-8")
 
 
-@pytest.fixture
-def memory(tmp_path: Path):
-    with Memory.open(tmp_path / "memory", embedder="none") as opened:
+@pytest.fixture(params=("sqlite", "sqlite-with-key", "postgres"))
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    home = tmp_path / "m" if request.param != "postgres" else request.getfixturevalue("postgres")
+    key = "a key of some length" if request.param == "sqlite-with-key" else None
+    with Memory.open(home, tenant=uuid4().hex, key=key, embedder="none") as opened:
         yield opened
 
 
@@ -59,6 +66,40 @@ def test_of_forty_kinds_of_secrets_no_byte_is_kept(memory: Memory, tmp_path: Pat
     assert "[secret: Anthropic key]" in everything
     assert all(report.masked for report in reports)
     assert not memory.search_text(KEY).records
+
+
+def test_what_an_agent_remembers_and_rows_are_masked_too(memory: Memory, tmp_path: Path) -> None:
+    REMEMBER.does(memory, REMEMBER.takes(text=f"The key is {KEY}.", source=f"log {KEY}"), None)
+    messages = [{"speaker": "user", "text": f"<private>absinthe</private> {KEY}"}]
+    takes = msgspec.convert({"messages": messages, "source": "chat"}, REMEMBER.takes)
+    REMEMBER.does(memory, takes, None)
+    with memory.reader() as reader:
+        reader.open_rows([{"text": f"row {KEY}", "password": "hunter2!"}], name="rows")
+    everything = kept(memory, tmp_path)
+    assert KEY not in everything
+    assert "absinthe" not in everything
+    assert "hunter2" not in everything
+
+
+def test_of_a_message_that_is_private_as_a_whole_nothing_is_left(memory: Memory) -> None:
+    messages = [Message(speaker="Ann", text=text) for text in ("<private>gin", "Nine boats.")]
+    assert memory.read_chat(messages, uri="chat").resources == 1
+    more = [Message(speaker="Ann", text="<private>gin</private>", id="m3")]
+    assert memory.read_chat(more, uri="chat", append=True).resources == 0
+    done = REMEMBER.does(memory, REMEMBER.takes(text="Tea. <private>gin", source="log"), None)
+    assert memory.get_resource(done.ids[0]).content == "Tea."
+    with pytest.raises(InvalidInputError, match="not remembered"):
+        REMEMBER.does(memory, REMEMBER.takes(text="<private>gin", source="log"), None)
+
+
+def test_what_cannot_be_read_tells_no_secret(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / f"{KEY}.md").write_bytes(b"\0\1\2\0")
+    (folder / f"{KEY}.json").write_text(f'{{"{KEY}": ')
+    report = memory.read(folder)
+    assert len(report.skipped) == 2
+    assert KEY not in repr(report)
 
 
 def test_without_masking_the_words_are_kept_as_they_are(tmp_path: Path) -> None:
@@ -157,6 +198,20 @@ def test_columns_are_masked_by_what_they_are_called_too() -> None:
     assert read["note"] == ("tea", "key [secret: Anthropic key]", "[secret: card number]")
     assert read["password"] == ("[secret: password]", "", None)
     assert read["year"] == columns["year"]
+
+
+def test_in_a_table_a_column_of_passwords_is_masked(tmp_path: Path) -> None:
+    (tmp_path / "users.csv").write_text(
+        'name,"db password",note\n"Lee, Ann",sesame,"my ""x"""\nBob,,tea\nCy,"a,b",cake\n'
+    )
+    (document,) = open_source(tmp_path / "users.csv")
+    assert isinstance(document, Document)
+    assert Redaction(True).document(document).text.splitlines() == [
+        'name,"db password",note',
+        '"Lee, Ann",[secret: password],"my ""x"""',
+        "Bob,,tea",
+        "Cy,[secret: password],cake",
+    ]
 
 
 def test_sources_that_differ_by_a_secret_stay_apart() -> None:

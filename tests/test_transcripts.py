@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -15,6 +16,8 @@ from remloom.model import Resource
 from remloom.testing.embedder import WordEmbedder
 
 RECORDED = Path(__file__).parent / "sources" / "data" / "transcripts"
+KEY = "a key of some length"
+STORES = ("sqlite", "sqlite-with-key", "postgres")
 SESSION = "0b7c6a52-1111-4222-8333-944455556666"
 
 
@@ -50,9 +53,11 @@ def write(path: Path, records: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory", embedder="none") as opened:
+@pytest.fixture(params=STORES)
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    home = tmp_path / "m" if request.param != "postgres" else request.getfixturevalue("postgres")
+    key = KEY if request.param == "sqlite-with-key" else None
+    with Memory.open(home, tenant=uuid4().hex, key=key, embedder="none") as opened:
         yield opened
 
 

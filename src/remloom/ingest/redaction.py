@@ -6,7 +6,8 @@ error has any of it. Line ends stay: lines are cited as before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +20,8 @@ from ..text.private import find_private, without_private
 from ..text.secrets import Masked, find_secrets, mask_with_origins, names_password
 
 _MASKED_PASSWORD = "[secret: password]"  # noqa: S105 - a mask
+_DELIMITERS = {"text/csv": ",", "text/tab-separated-values": "\t"}
+_AT_ONCE = 64  # turns that are looked at together
 _SHORTEST = 4  # characters of a private part, or of a secret, that are looked for elsewhere
 # secrets so short that a digest of one would tell it
 _SHORT_KINDS = frozenset(("password", "PIN"))
@@ -35,8 +38,8 @@ class Redaction:
         """Return a document as it may be kept."""
         left_out = list(document.left_out)
         edited = without_private(document.text)
-        masked = self._masked(edited.text)
-        turns = tuple(self._turn(turn) for turn in document.turns)
+        masked = self._masked(self._table(document.media_type, edited.text))
+        turns = tuple(self._turns(document.turns))
         hidden = _Hidden(document, edited, masked)
         title = hidden.without(document.title)
         if edited.befores and edited.befores[-1][1] == len(document.text):
@@ -68,23 +71,48 @@ class Redaction:
         reason = self._value(skipped.reason)
         return replace(skipped, uri=self._name(skipped.uri), reason=reason)
 
+    def _table(self, media_type: str, text: str) -> str:
+        """A table, with each value of a column of passwords masked."""
+        delimiter = _DELIMITERS.get(media_type, "") if self._masks else ""
+        header, *lines = text.split("\n") if delimiter else [""]
+        names = next(csv.reader([header], delimiter=delimiter or ","), [])
+        columns = [number for number, name in enumerate(names) if names_password(name.strip())]
+        if not columns:
+            return text
+        masked = [header]
+        for line in lines:
+            cells = _cells(line, delimiter)
+            for column in columns:
+                if column < len(cells) and cells[column].strip():
+                    cells[column] = _MASKED_PASSWORD
+                    self.masked += 1
+            masked.append(delimiter.join(cells))
+        return "\n".join(masked)
+
+    def _turns(self, turns: Sequence[Turn]) -> Iterator[Turn]:
+        for start in range(0, len(turns), _AT_ONCE):
+            some = turns[start : start + _AT_ONCE]
+            # most have none, and one look at all is faster than a look at each
+            if self._has_any("\n\n".join(text for turn in some for text in _texts(turn))):
+                made = map(self._turn, some)
+                # nothing is left of one that is private as a whole
+                yield from (turn for turn in made if turn.message.text.strip())
+            else:
+                yield from some
+
     def _turn(self, turn: Turn) -> Turn:
         message = turn.message
-        text = self._value(message.text)
-        names = "\n\n".join((message.speaker, message.role, message.id, turn.session))
-        if not turn.actions and not self._has_any(names):
-            if text == message.text:
-                return turn
-            return replace(turn, message=replace(message, text=text))
         made = replace(
             message,
             speaker=self._value(message.speaker),
-            text=text,
+            text=self._value(message.text),
             id=self._name(message.id),
             role=self._value(message.role),
         )
-        session = self._name(turn.session)
-        return replace(turn, message=made, session=session, actions=self._value(turn.actions))
+        session, actions = self._name(turn.session), self._value(turn.actions)
+        if made == message and session == turn.session and actions == turn.actions:
+            return turn
+        return replace(turn, message=made, session=session, actions=actions)
 
     def _has_any(self, text: str) -> bool:
         return bool(find_private(text) or (self._masks and find_secrets(text)))
@@ -116,7 +144,6 @@ class Redaction:
 
     def _column(self, name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
         is_named = self._masks and names_password(name)
-        # most columns have none, and one look at all is faster than a look at each
         together = "\n\n".join(str(one) for one in values if isinstance(one, str | int))
         if not is_named and not self._has_any(together):
             return values
@@ -164,6 +191,37 @@ class _Hidden:
         for kind, secret in self._secrets:
             value = value.replace(secret, f"[secret: {kind}]")
         return value
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a line as they are written, with their quotes."""
+    cells = [""]
+    for piece in line.split(delimiter):
+        # an odd number of quotes: it goes on behind the delimiter
+        if cells[-1].count('"') % 2:
+            cells[-1] += delimiter + piece
+        else:
+            cells.append(piece)
+    return cells[1:]
+
+
+def _texts(turn: Turn) -> Iterator[str]:
+    message = turn.message
+    yield from (message.speaker, message.role, message.id, turn.session, message.text)
+    if turn.actions:
+        yield from _strings(turn.actions)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield str(key)
+            yield from _strings(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _strings(one)
 
 
 def _plain(text: str) -> str:
