@@ -166,3 +166,16 @@ def test_of_what_grew_only_what_is_new_is_embedded(tmp_path: Path) -> None:
         memory.read(write(path, [said(number) for number in range(1, 103)]))
         memory.embed_pending()
     assert len([text for text in embedded if "Turn" in text]) <= 4
+
+
+def test_what_a_transcript_grew_by_costs_no_look_at_other_chats(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    memory.read(write(path, [said(1), said(2)]))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("all chats were looked through")
+
+    monkeypatch.setattr("remloom.ingest.chat_append.ExportedChats._uris", property(refuse))
+    assert memory.read(write(path, [said(1), said(2), said(3)])).resources == 1

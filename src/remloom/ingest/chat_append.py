@@ -333,11 +333,15 @@ class ExportedChats:
 
     def is_begun(self, document: Document) -> bool:
         """Whether a conversation of this id was read, or is being read, from another file."""
+        if self._is_stored(document.uri):
+            return False
         uris = self._uris.get(document.conversation, [document.uri])
         return document.uri not in uris
 
     def locate(self, document: Document) -> Document:
         """The document of a conversation, under the uri that it was first read from."""
+        if self._is_stored(document.uri):
+            return document
         uris = self._uris.setdefault(document.conversation, [document.uri])
         # an earlier version may have read it from several files: each stays what it is
         if document.uri in uris:
@@ -346,6 +350,10 @@ class ExportedChats:
         if not known_uri:
             uris.append(document.uri)
         return replace(document, uri=known_uri or document.uri)
+
+    def _is_stored(self, uri: str) -> bool:
+        """Whether a chat was read from here, which spares a pass over all of them."""
+        return self._store.records.get("entities", chats.chat_id(uri)) is not None
 
     def _has_turn_of(self, uri: str, document: Document) -> bool:
         """Whether a turn of the document was read under a uri, by ids, else by its words."""
