@@ -29,7 +29,7 @@ def record(kind: str, content: Any, number: int, **fields: Any) -> dict[str, Any
         "type": kind,
         "message": {"role": kind, "content": content},
         "uuid": f"u{number}",
-        "timestamp": f"2026-01-12T09:00:{number:02}.000Z",
+        "timestamp": f"2026-01-12T09:00:{number % 60:02}.000Z",
         **fields,
     }
 
@@ -288,3 +288,10 @@ def test_what_a_memory_gave_does_not_come_back_in(tmp_path: Path, block: str):
     lines = [record("user", f"Two berths.\n{block}", 1), record("assistant", text(block), 2)]
     (document,) = open_source(write(tmp_path / "a.jsonl", lines))
     assert said(document) == [("user", "Two berths.")]
+
+
+def test_many_lost_lines_take_no_time(tmp_path: Path):
+    lines = [record("user", f"Berth {number}.", number) for number in range(1, 16_001, 2)]
+    (document,) = open_source(write(tmp_path / "a.jsonl", lines))
+    assert isinstance(document, Document)
+    assert len(document.turns) == 8_000

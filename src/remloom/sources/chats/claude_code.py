@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -142,20 +143,22 @@ class _Tree:
         """The records of a session on the branch that ends with a leaf, in the order of the file.
         Where one is lost, the branch goes on with what stood before it."""
         taken: dict[str, _Node] = {}
-        order: list[str] | None = None
         while leaf and leaf not in taken:
             node = taken[leaf] = self._nodes[leaf]
-            leaf = node.parent
-            if leaf and leaf not in self._nodes:
-                order = order or list(self._nodes)
-                before = (uuid for uuid in reversed(order) if self._is_before(uuid, node))
-                leaf = next(before, "")
+            is_lost = node.parent and node.parent not in self._nodes
+            leaf = self._before[leaf] if is_lost else node.parent
         nodes = (node for node in taken.values() if node.session == session)
         return sorted(nodes, key=lambda node: node.line)
 
-    def _is_before(self, uuid: str, node: _Node) -> bool:
-        other = self._nodes[uuid]
-        return other.line < node.line and other.branches
+    @cached_property
+    def _before(self) -> dict[str, str]:
+        """The record that stands before each in the file, but for those of sub-agents."""
+        before: dict[str, str] = {}
+        last = ""
+        for uuid, node in self._nodes.items():
+            before[uuid] = last
+            last = uuid if node.branches else last
+        return before
 
     def _note_actions(self, session: CodingSession, node: _Node) -> None:
         record, actions = node.record, session.actions

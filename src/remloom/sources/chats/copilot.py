@@ -34,12 +34,14 @@ def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
     """Read a session as a chat, with the uri `<uri>#<session id>`."""
     broken = Entries("line")
     events: list[_Event] = []
+    positions: dict[str, int] = {}
     for number, event in read_lines(path, uri):
         if not isinstance(event, dict) or not isinstance(event.get("data"), dict):
             broken.leave_out(number, "no event")
         elif event.get("type") == "session.snapshot_rewind":
-            _rewind(events, event["data"].get("upToEventId"))
+            del events[positions.get(str(event["data"].get("upToEventId")), len(events)) :]
         else:
+            positions[str(event.get("id"))] = len(events)
             events.append((number, event))
     started: dict[str, Any] = next((event["data"] for _, event in events if is_record(event)), {})
     session = CodingSession(PROGRAM, str(started.get("sessionId") or path.parent.name))
@@ -53,12 +55,6 @@ def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
         yield from nothing_said(uri)
     if broken.left_out:
         yield Skipped(uri=uri, reason=f"left out: {'; '.join(broken.left_out)}")
-
-
-def _rewind(events: list[_Event], id: Any) -> None:
-    position = next((n for n, (_, event) in enumerate(events) if event.get("id") == id), None)
-    if position is not None:
-        del events[position:]
 
 
 def _turn(event: dict[str, Any], odd: Note, line: int) -> Turn | None:
