@@ -392,3 +392,23 @@ def test_what_was_wrong_is_shown_before_that_was_said_with_when_that_was(memory:
     assert "Aarhus" in memory.get_resource("old", as_of=before).content
     assert memory.forget("old").verified
     assert "Aarhus" not in kept(memory)
+
+
+@pytest.mark.parametrize("is_circle", [False, True], ids=["line", "circle"])
+def test_a_long_line_of_texts_ends_and_a_circle_too(memory: Memory, is_circle: bool) -> None:
+    at, count = DAY.isoformat(), 1_200
+    texts = []
+    for number in range(count):
+        marks: dict[str, Any] = {}
+        if number or is_circle:
+            marks["replaces"] = f"it{(number - 1) % count}"
+        if number < count - 1 or is_circle:
+            by = f"it{(number + 1) % count}"
+            marks["superseded"] = {"by": by, "reason": "changed", "since": at, "at": at}
+        # metadata is its writer's: it may say anything
+        texts.append(Resource(id=f"it{number}", content=f"Edition {number}.", metadata=marks))
+    memory.write(texts)
+    now = datetime.now(UTC)
+    assert memory.get_resource(f"it{count - 1}", as_of=now)
+    found = memory.recall("Which edition?", as_of=DAY, abstain=False).hits
+    assert found == []

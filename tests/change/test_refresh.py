@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -19,6 +20,7 @@ from remloom.dream.refresh import RefreshResult
 from remloom.errors import InvalidInputError, ModelRefusedError, NotFoundError
 from remloom.llm import Budget, Request
 from remloom.model.premises import SUPERSEDED, premises_of
+from remloom.runs.writer import Writer
 from remloom.serve.cli.app import program
 from remloom.store.batch import Batch
 from remloom.store.premises import find_stale
@@ -216,6 +218,30 @@ def test_confirming_refuses_what_was_derived_from_nothing(memory: Memory) -> Non
     with pytest.raises(InvalidInputError):
         memory.confirm()
     assert memory.runs.list("confirm") == []
+
+
+@pytest.mark.parametrize("newer", ["own", "other"])
+def test_confirming_loses_nothing_that_is_written_meanwhile(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, newer: str
+) -> None:
+    own = Resource(id="own", name="Own", content="Herons like weirs.", parents=("note0",))
+    memory.write([own])
+    memory.write(changed(notes()))
+    replaces = "own" if newer == "other" else ""
+    mine = replace(own, id=newer, content="Herons like ponds.", replaces=replaces)
+    write = Writer.write
+
+    def write_late(writer: Writer, *args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Writer, "write", write)
+        memory.write([mine])
+        return write(writer, *args, **options)
+
+    monkeypatch.setattr(Writer, "write", write_late)
+    memory.confirm("own")
+    found = memory.get_resource("own")
+    assert found.content == ("Herons like ponds." if newer == "own" else "")
+    assert ("superseded" in found.metadata) == (newer == "other")
+    assert "confirmed" in found.metadata
 
 
 def test_a_hidden_duplicate_comes_back_when_the_other_changes(memory: Memory) -> None:

@@ -134,13 +134,23 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
                 raise InvalidInputError(
                     f"a preference is a number from -1 to 1, not {worth!r} as for {label!r}"
                 )
+        self._check_times()
+        if self.as_of is not None:
+            self._check_past()
+
+    def _check_times(self) -> None:
         for name, time in (("now", self.now), ("as_of", self.as_of)):
-            if time is not None and time.tzinfo is None:
+            if time is None:
+                continue
+            if not isinstance(time, datetime):
+                raise InvalidInputError(
+                    f"{name} is a datetime, not a {type(time).__name__}",
+                    remedy="use datetime.now(UTC)",
+                )
+            if time.tzinfo is None:
                 raise InvalidInputError(
                     f"{name} {time.isoformat()} has no time zone", remedy="use datetime.now(UTC)"
                 )
-        if self.as_of is not None:
-            self._check_past()
 
     def _check_past(self) -> None:
         """Refuse what would be looked up in what is now."""

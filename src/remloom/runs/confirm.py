@@ -26,7 +26,7 @@ from ..store.rules.premise_entries import (
     slot_digest,
 )
 from .lifecycle import run_to_end
-from .run import Run, begin_run
+from .run import Run, begin_run, retry
 from .write_plan import EntryKey
 from .writer import Writer
 
@@ -45,17 +45,23 @@ def confirm(engine: Engine, ids: Sequence[str], by: str) -> Run:
     run = begin_run(store, "confirm", {"ids": list(ids)})
     writer = Writer(store, engine.tenant, run, model=engine.embedder_name, stamp=False)
     at = datetime.now(UTC)
-    with run_to_end(writer):
-        records = [_confirmed(store, _derived(store, id), at, by) for id in dict.fromkeys(ids)]
-        entries = [entry for one in records for entry in _slots(store, one.id, at)]
-        gone = [key for one in records for key in lost_premises(store, one.id)]
+
+    def write() -> None:
+        found = [_derived(store, id) for id in dict.fromkeys(ids)]
+        entries = [entry for one in found for entry in _slots(store, one.id, at)]
+        gone = [key for one in found for key in lost_premises(store, one.id)]
         writer.write(
-            [one.id for one in records],
-            records,
+            [one.id for one in found],
+            [_confirmed(store, one, at, by) for one in found],
             entries=entries,
             deleted=gone,
-            counts={CONFIRMED: len(records)},
+            # what somebody writes over, or replaces, meanwhile is confirmed as it is then
+            expected_records={one.id: one.revision for one in found},
+            counts={CONFIRMED: len(found)},
         )
+
+    with run_to_end(writer):
+        retry(write)
     return writer.run
 
 

@@ -213,8 +213,8 @@ class WritePlan(Struct, frozen=True):
         expected = Preconditions(
             existing=self._prerequisites(rests_on),
             records={
-                **expected_records,
                 **{record.id: record.revision for record, _ in self.overwritten(run_id)},
+                **expected_records,
             },
             edges={
                 (change.edge.src, change.edge.rel_type, change.edge.dst): change.before

@@ -105,15 +105,27 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
 def _begun(store: Store, record: Record) -> datetime | None:
     """Since when a record is there: what takes the place of another since then, as was said, but
     not before that one was."""
+    places = []  # from newest to oldest: when a text was written, and since when it has its place
+    seen = {record.id}  # marks are metadata, which anybody may write: in a circle, too
+    while (place := _place_of(store, record)) is not None and place[0].id not in seen:
+        places.append((record.created_at, place[1]))
+        record = place[0]
+        seen.add(record.id)
     begun = record.created_at
+    for written, since in reversed(places):
+        there = since if begun is None else max(since, begun)
+        begun = there if written is None else min(there, written)
+    return begun
+
+
+def _place_of(store: Store, record: Record) -> tuple[Resource, datetime] | None:
+    """The text that a record took the place of because that had changed, and since when."""
     older = record.metadata.get(REPLACES) if isinstance(record, Resource) else None
     replaced = store.records.get("resources", older) if isinstance(older, str) else None
     mark = None if replaced is None else superseded_of(replaced)
-    if replaced is None or mark is None or mark.by != record.id or mark.reason != "changed":
-        return begun
-    there = _begun(store, replaced)
-    since = mark.since if there is None else max(mark.since, there)
-    return since if begun is None else min(since, begun)
+    if mark is None or mark.by != record.id or mark.reason != "changed":
+        return None
+    return (replaced, mark.since) if isinstance(replaced, Resource) else None
 
 
 def is_replaced(record: Record, at: datetime) -> bool:

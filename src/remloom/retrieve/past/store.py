@@ -72,17 +72,23 @@ class PastStore:
 
     def told(self, hits: Sequence[RecallHit]) -> list[RecallHit]:
         """Hits with what is known of them now: that they were retracted later, or that what they
-        said is not kept. Neighbours of which this is so are left out."""
-        return [
-            replace(
-                hit,
-                written_later=is_written_after(hit.record, self.at),
-                retracted_at=retracted_at(self._store, hit.id, self.at),
-                before=self._sound(hit.before),
-                after=self._sound(hit.after),
-            )
-            for hit in hits
-        ]
+        said is not kept. Neighbours of which this is so are left out, and what a text quotes of
+        them."""
+        return list(map(self._told, hits))
+
+    def _told(self, hit: RecallHit) -> RecallHit:
+        record = hit.record
+        is_later = is_written_after(record, self.at)
+        if is_later and isinstance(record, Resource) and record.is_chunk:
+            record = replace(record, context="")
+        return replace(
+            hit,
+            record=record,
+            written_later=is_later,
+            retracted_at=retracted_at(self._store, hit.id, self.at),
+            before=self._sound(hit.before),
+            after=self._sound(hit.after),
+        )
 
     def _sound(self, beside: Sequence[Resource]) -> tuple[Resource, ...]:
         return tuple(
