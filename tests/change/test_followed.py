@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import ConflictError
+from remloom.store.premises import find_stale
 
 PRICE = "11111111-1111-4111-8111-111111111111"
 TEAM = Entity(id="team", name="Quagga", type="team", properties={"lead": "Ann"})
@@ -141,3 +142,26 @@ def test_two_who_unite_and_separate_at_once_get_an_answer_or_a_reason(memory: Me
             lambda _: memory.schemas.separate("customer-1", "customer-2"), range(12)
         )
         assert [*united, *apart] == [None] * 24
+
+
+@pytest.mark.parametrize("is_at_once", [False, True], ids=["later", "at once"])
+def test_what_is_made_of_a_text_that_was_replaced_already_is_stale(
+    memory: Memory, is_at_once: bool
+) -> None:
+    memory.write([Resource(id=PRICE, content="Ann leads."), Resource(id="also", content="On May.")])
+    newer = Resource(id="new", content="Bob leads.", replaces=PRICE)
+    made = [
+        Resource(id="made", content="Ask Ann.", parents=(PRICE, "also")),
+        Resource(id="stated", content="Ask her.", rests_on=(PRICE,)),
+        Moment(id="moment", name="Kickoff", summary="Ann spoke.", resource_refs=(PRICE, "also")),
+    ]
+    for batch in [[newer, *made]] if is_at_once else [[newer], made]:
+        memory.write(batch)
+    found = find_stale(memory.admin.store.records, ["made", "stated", "moment"])
+    assert {id: (one.reason, one.by) for id, one in found.items()} == dict.fromkeys(
+        ("made", "stated", "moment"), ("replaced", "new")
+    )
+    memory.unreplace(PRICE)
+    assert not find_stale(memory.admin.store.records, ["made", "stated", "moment"])
+    memory.write([Resource(id="also", content="On June.")])
+    assert set(find_stale(memory.admin.store.records, ["made", "moment"])) == {"made", "moment"}

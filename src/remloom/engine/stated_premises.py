@@ -12,6 +12,7 @@ from .. import labels
 from ..errors import InvalidInputError, NotFoundError
 from ..kv import Entry
 from ..model import Entity, Record, Resource
+from ..model.supersession import before_replaced
 from ..store.batch import Batch
 from ..store.contract import Reads
 from ..store.encoding import content_key
@@ -91,7 +92,9 @@ def _slots(reads: Reads, batch: Batch, record: Resource) -> Iterator[SlotPremise
         whole = _as_written(batch, slot, found[slot])
         if whole or not attribute:
             _check_id(slot, record, whole)
-            yield SlotPremise(entity=slot, said=slot_digest(whole, ""), at=at)
+            # of a text that was replaced it is what that said before
+            said = slot_digest(list(map(before_replaced, whole)), "")
+            yield SlotPremise(entity=slot, said=said, at=at)
             continue
         said = slot_digest(_as_written(batch, entity, found[entity]), attribute)
         yield SlotPremise(entity=entity, attribute=attribute, said=said, at=at)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import ConflictError, InvalidInputError
 from ..model import Entity, Record, Resource, Row
+from ..model.premises import says
 from ..model.supersession import (
     AMENDED,
     AMENDS,
@@ -21,6 +22,7 @@ from ..model.supersession import (
     Amended,
     Superseded,
     amended_of,
+    before_replaced,
     superseded_of,
     without_mark,
 )
@@ -29,7 +31,8 @@ from ..store.batch import Batch, BatchRecord, Replacing
 from ..store.contract import Reads
 from ..store.encoding import searchable_text
 from ..store.forgetting.forget import Remade, RemovedRecords
-from ..store.rules.replaced_entries import replaced_entry
+from ..store.rules.provenance import parent_rows
+from ..store.rules.replaced_entries import replaced_before, replaced_entry
 from .fetching import find_by_id
 
 
@@ -68,6 +71,29 @@ def with_superseded(reads: Reads, batch: Batch) -> Batch:
         entries=(*batch.entries, *entries),
         positions=batch.positions or tuple(range(count)),
     )
+
+
+def with_former_premises(reads: Reads, batch: Batch) -> Batch:
+    """Add to a batch what those texts said of which something is made although they were replaced:
+    who made it read them before, so it is stale."""
+    made_of = {item.record.id: ids for item in batch.records if (ids := _unquoted(item))}
+    if not made_of:
+        return batch
+    written = {item.record.id: item.record for item in batch.records}
+    stored = {id for ids in made_of.values() for id in ids} - written.keys()
+    replaced = {*replaced_before(reads.kv, stored)}
+    replaced.update(id for id, record in written.items() if superseded_of(record))
+
+    def with_premises(item: BatchRecord) -> BatchRecord:
+        ids = made_of.get(item.record.id, ())
+        if replaced.isdisjoint(ids):
+            return item
+        # what a moment gives no premise of then was not said of it
+        found = (written.get(id) or reads.records.get(None, id) for id in ids)
+        said = {one.id: says(before_replaced(one)) for one in found if one is not None}
+        return replace(item, premises={**item.premises, **said})
+
+    return replace(batch, records=tuple(map(with_premises, batch.records)))
 
 
 def still_hidden(item: BatchRecord, stored: Resource) -> BatchRecord:
@@ -158,6 +184,11 @@ def _amendments(reads: Reads, old: Resource, removed: RemovedRecords) -> list[st
 
 
 # -- one of them -----------------------------------------------------------------------------------
+
+
+def _unquoted(item: BatchRecord) -> list[str]:
+    """The ids of what a record is made of that are to be taken as they are now."""
+    return [id for id, (_, _, is_now) in parent_rows(item).items() if is_now]
 
 
 def _older(reads: Reads, item: BatchRecord, replacing: Replacing) -> Resource:

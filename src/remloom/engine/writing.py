@@ -31,6 +31,7 @@ from .superseding import (
     said_anew,
     still_hidden,
     unmark_amended,
+    with_former_premises,
     with_superseded,
 )
 
@@ -169,6 +170,7 @@ class Writing:
         batch = self._without_outdated(reads or self._store, batch, hidden)
         batch = self._with_doubts(reads or self._store, batch)
         batch = with_superseded(reads or self._store, batch)
+        batch = with_former_premises(reads or self._store, batch)
         if hidden != "shown" and any(superseded_of(item.record) for item in batch.records):
             from ..ingest.surroundings import with_surroundings
 

@@ -105,6 +105,13 @@ def without_mark(record: _R, *keys: str) -> _R:
     return replace(bare, content=superseded.content, context=superseded.context)
 
 
+def before_replaced(record: Record) -> Record:
+    """Return a record as whoever read it knows it: a text as it was before it was replaced."""
+    if isinstance(record, Resource) and superseded_of(record) is not None:
+        return without_mark(record, SUPERSEDED)
+    return record
+
+
 def marked_as(made: _M, texts: Iterable[Resource]) -> _M:
     """Return what reading made of some texts with the newest of their marks, if all of them were
     replaced; else without one."""
