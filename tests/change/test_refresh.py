@@ -177,6 +177,31 @@ def test_an_equal_text_ends_the_cascade(memory: Memory, model: Model) -> None:
     assert stale(memory) == set()
 
 
+@pytest.mark.parametrize("reply", ["Herons nest at weirs in spring.", "Herons left the weirs."])
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["rewritten", "replaced"])
+def test_what_is_written_while_the_model_thinks_stays(
+    memory: Memory, model: Model, reply: str, is_replaced: bool
+) -> None:
+    model.replies["synthesis"] = lambda _: "Herons nest at weirs in spring."
+    memory.learn(dreams=1)
+    made = next(one for one in shown(memory).values() if getattr(one, "kind", "") == "synthesis")
+    own = Resource(id=made.id, name="Own", content="Herons nest in trees.")
+    if is_replaced:
+        own = replace(own, id="own", replaces=made.id, reason="wrong")
+    memory.write(changed(notes()))
+
+    def think(_: Request) -> ScriptedReply:
+        if memory.get_resource(made.id).content == "Herons nest at weirs in spring.":
+            memory.write([own])
+        return reply
+
+    model.replies["synthesis"] = think
+    done = memory.dreams.refresh()
+    assert [one.outcome for one in done.stale if one.id == made.id] == ["waits"]
+    assert memory.get_resource(own.id).content == "Herons nest in trees."
+    assert (SUPERSEDED in memory.get_resource(made.id).metadata) == is_replaced
+
+
 def test_what_nothing_follows_from_is_retired(memory: Memory, model: Model) -> None:
     memory.learn(dreams=1)
     model.replies = dict.fromkeys(("synthesis", "entity_synthesis"), lambda _: "NOTHING")

@@ -17,10 +17,10 @@ from ..engine.fetching import find_by_id
 from ..errors import BudgetError, ModelError
 from ..llm import LLM, Budget, Call, Quote
 from ..model import Edge, Moment, Record, Resource
-from ..model.premises import SUPERSEDED, Stale
+from ..model.premises import SUPERSEDED, Stale, says
 from ..runs.confirm import lost_premises
 from ..runs.failures import describe_failure
-from ..runs.run import Diff, Run
+from ..runs.run import Diff, Run, retry
 from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
@@ -253,14 +253,24 @@ class _Refresh:
     def _settle(
         self, record: Resource, part: WritePart, outcome: Outcome, new: Resource | None
     ) -> None:
-        if not self._writer.write_each([replace(part, counts={outcome: 1})]):
-            return  # it, or what it rests on, was forgotten meanwhile
+        if not retry(lambda: self._put(record, replace(part, counts={outcome: 1}))):
+            return  # it, or what it rests on, was forgotten or changed meanwhile
         self._successors[record.id] = new
         if outcome == "same":
             self._same.add(record.id)
         after = new.content if new and outcome == "again" else ""
         by = new.id if new and outcome == "again" else ""
         self._items.append(self._item(record, outcome, after=after, by=by))
+
+    def _put(self, record: Resource, part: WritePart) -> bool:
+        """Write what becomes of a record, unless somebody wrote over it or replaced it meanwhile:
+        that stays."""
+        now = self._store.records.get("resources", record.id)
+        if now is not None and says(now) != says(record):
+            self._leave(record, "waits")
+            return False
+        expected = {} if now is None else {record.id: now.revision}
+        return bool(self._writer.write_each([part], expected_records=expected))
 
     def _leave(self, record: _Shown, outcome: Outcome, error: Exception | None = None) -> None:
         self._open.add(record.id)

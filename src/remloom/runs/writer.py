@@ -138,10 +138,21 @@ class Writer:
         return self._write_part(part, expected_entries, expected_records)
 
     def write_each(
-        self, parts: Iterable[WritePart], *, entries: Iterable[Entry] = ()
+        self,
+        parts: Iterable[WritePart],
+        *,
+        entries: Iterable[Entry] = (),
+        expected_records: Mapping[str, int | None] = {},
     ) -> list[WritePart]:
         """Write parts, and entries, as one batch, without those parts that rest on what was
-        forgotten meanwhile, which are counted as `forgotten`; returns what was written."""
+        forgotten meanwhile, which are counted as `forgotten`; returns what was written.
+
+        Args:
+            expected_records: as `write`.
+
+        Raises:
+            ChangedError: a record has another revision than expected.
+        """
         left, common = list(parts), tuple(entries)
         while True:
             whole = WritePart(
@@ -155,7 +166,7 @@ class Writer:
                 _sum(*(part.counts for part in left)),
             )
             try:
-                self._write_part(whole)
+                self._write_part(whole, expected_records=expected_records)
             except GoneError as error:
                 gone = set(error.fields["names"])
                 valid = [part for part in left if gone.isdisjoint(part.names)]
