@@ -245,6 +245,35 @@ def test_the_command_does_nothing_where_the_hook_or_python_is_gone(tmp_path: Pat
         assert (done.returncode, done.stdout) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("name", "client"), [("claude-code", "claude-code"), ("gemini-cli", "gemini")]
+)
+def test_a_plugin_calls_the_hook_once_it_is_on_and_not_beside_the_settings(
+    user: User, name: str, client: str
+) -> None:
+    plugin = Path(__file__).parents[2] / "examples" / name
+    hooks = json.loads((plugin / "hooks" / "hooks.json").read_text())["hooks"]
+    assert set(hooks) == set(CLIENTS[client].kinds)
+    line = hooks["SessionStart"][0]["hooks"][0]["command"]
+    environ = {**os.environ, "REMLOOM_HOME": str(user.folder.parent), "HOME": str(user.at)}
+    environ |= {"CLAUDE_PLUGIN_ROOT": str(plugin), "extensionPath": str(plugin)}
+    environ["REMLOOM_HOOKS_IDLE"] = "0.1"
+
+    def called() -> str:
+        done = subprocess.run(
+            ["sh", "-c", line], input=b"{}", capture_output=True, env=environ, check=True
+        )
+        return done.stdout.decode()
+
+    assert called() == ""
+    installing.prepare(user.folder)
+    assert called() == "{}"
+    user.install(client)
+    assert called() == ""
+    user.uninstall()
+    assert called() == ""
+
+
 def test_uninstalling_ends_the_process_even_one_that_was_stopped(agent: Agent) -> None:
     environ = {"HOME": str(agent.home.parent), "PATH": ""}
     install(agent.folder, ["claude-code"], None, environ)

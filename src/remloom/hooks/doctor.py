@@ -128,7 +128,7 @@ def _of_client(name: str, records: list[Written], environ: Mapping[str, str]) ->
             what = f"{path} is without {', '.join(missing)}, or has it otherwise"
             yield Finding(problem=what, remedy=again, client=name)
     if why := client.disabled(environ):
-        remedy = "take it out, or let hooks be off: remloom uninstall " + name
+        remedy = client.note or f"take that out, or the hooks: remloom uninstall {name}"
         yield Finding(problem=why, remedy=remedy, client=name)
 
 

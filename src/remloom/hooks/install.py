@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +25,11 @@ from .installing.manifest import Written
 from .place import socket_of
 
 HOOK = "hook.py"
+CALL = "call"  # what plugins run: the command for a shell, with the client and the event behind
 # what hooks leave in their folder: all of it goes when the last program is uninstalled
 _LEFT = (
-    HOOK, "installed.json", "installing", "lock", "started", "socket", "off.json", "resident.log",
-    "resident.log.1", "injections.jsonl", "injections.former.jsonl",
+    HOOK, CALL, "installed.json", "installing", "lock", "started", "socket", "off.json",
+    "resident.log", "resident.log.1", "injections.jsonl", "injections.former.jsonl",
 )  # fmt: skip
 _FOLDERS = ("waiting", "briefs")
 
@@ -128,11 +130,16 @@ def prepare(folder: Path) -> None:
     """Make the folder of the hooks, with the hook in it."""
     for each in (folder, *(folder / name for name in _FOLDERS)):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
-    text = hook_text()
-    path = folder / HOOK
-    if not path.exists() or path.read_bytes() != text:
-        part = folder / f"{HOOK}.{os.getpid()}.part"
-        part.write_bytes(text)
+    hook = hook_of(folder)
+    command = shlex.join(hook.arguments("")[:-1])
+    _leave(folder / HOOK, hook_text())
+    _leave(folder / CALL, f'{command} "$1" "$2"\n'.encode())
+
+
+def _leave(path: Path, data: bytes) -> None:
+    if not path.exists() or path.read_bytes() != data:
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.write_bytes(data)
         part.chmod(0o600)
         part.replace(path)
 

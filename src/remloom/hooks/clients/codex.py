@@ -25,7 +25,9 @@ class Codex(Client):
         "PreCompact": "compact",
         "SessionEnd": "end",
     }
-    note = "Codex calls a hook only when you have trusted it: start codex, type /hooks, trust them"
+    note = (
+        "Codex calls hooks only when they are on and trusted: start codex, type /hooks, trust them"
+    )
 
     def folder(self, environ: Mapping[str, str]) -> Path:
         own = environ.get("CODEX_HOME")
@@ -55,8 +57,22 @@ class Codex(Client):
     def disabled(self, environ: Mapping[str, str]) -> str:
         path = self.folder(environ) / "config.toml"
         try:
-            features = tomllib.loads(path.read_text(encoding="utf-8")).get("features")
+            settings = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return ""
-        off = isinstance(features, dict) and features.get("hooks") is False
-        return f"{path} has hooks = false below [features]" if off else ""
+            settings = {}
+        features = settings.get("features")
+        if isinstance(features, dict) and features.get("hooks") is False:
+            return f"{path} has hooks = false below [features]"
+        trusted = settings.get("hooks", {}).get("state", {})
+        hooks = self.folder(environ) / "hooks.json"
+        missing = [
+            event
+            for event in self.kinds
+            if not any(key.startswith(f"{hooks}:{_key(event)}:") for key in trusted)
+        ]
+        return f"Codex was not told to trust its hooks of {', '.join(missing)}" if missing else ""
+
+
+def _key(event: str) -> str:
+    """An event as the settings name it: SessionStart is session_start."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")

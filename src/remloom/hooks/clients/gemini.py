@@ -12,7 +12,11 @@ from .client import NAME, SECONDS, Client, Hook, Server, read_json
 
 
 class Gemini(Client):
-    """Its limits are in milliseconds, and the end of a session does not wait for its hook."""
+    """Its limits are in milliseconds, and the end of a session does not wait for its hook.
+
+    PreCompress comes before each request, whether anything is compressed or not, and is not needed:
+    each turn is noted when it is done.
+    """
 
     name = "gemini"
     title = "Gemini CLI"
@@ -21,7 +25,6 @@ class Gemini(Client):
         "SessionStart": "start",
         "BeforeAgent": "prompt",
         "AfterAgent": "stop",
-        "PreCompress": "compact",
         "SessionEnd": "end",
     }
 

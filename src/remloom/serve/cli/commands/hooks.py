@@ -103,6 +103,8 @@ def doctor(call: Invocation) -> None:
 def on(call: Invocation, *, project: bool = False, session: str | None = None) -> Report:
     """Turn hooks on again: everywhere, in the project of this folder, or in a session.
 
+    Programs that have Remloom as a plugin call hooks from then on.
+
     Args:
         project: in the project of this folder.
         session: in a session, by its id: `remloom hooks log` shows it.
@@ -134,12 +136,15 @@ def log(call: Invocation, *, limit: int = 20) -> Report:
 
 def _switch(call: Invocation, project: bool, session: str | None, *, off: bool) -> Report:
     from ....hooks import switch as switches
+    from ....hooks.install import prepare
 
     if project and session:
         raise InvalidInputError(
             "--project and --session contradict each other", remedy="give one of them"
         )
     folder = _folder(call)
+    if not off:
+        prepare(folder)
     before = switches.load(folder)
     here = _project(call)
     after, where = _turned(before, here, project, session, off=off)
