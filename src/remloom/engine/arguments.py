@@ -38,7 +38,8 @@ def check_aware(at: datetime) -> None:
     """Refuse a time without a time zone, or one that UTC does not have."""
     if not isinstance(at, datetime) or at.utcoffset() is None:
         raise InvalidInputError(
-            f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+            f"{at} has no time zone",
+            remedy="write it like 2025-05-01T09:30:00Z; in Python datetime.now(UTC)",
         )
     try:
         at.astimezone(UTC)

@@ -218,7 +218,7 @@ def _check(reads: Reads, new: Record, old: Resource, *, is_written: bool, is_tak
     if old.id == new.id:
         raise InvalidInputError(
             f"{old.name[:60]!r} would replace itself: it says that already",
-            remedy="say it in other words",
+            remedy="say it in other words; if it still holds, confirm it",
             id=old.id,
         )
     if is_written or is_taken:

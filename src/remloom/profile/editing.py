@@ -40,14 +40,15 @@ class _Edit(NamedTuple):
     polarity: Polarity
     signal: Signal
     authority: Authority
+    citation: str
 
 
 _EDITS = {
-    "set": _Edit("for", "explicit_preference", "edit"),
-    "confirm": _Edit("for", "acceptance", "confirmed"),
-    "correct": _Edit("for", "correction", "edit"),
-    "reject": _Edit("against", "rejection", "edit"),
-    "retire": _Edit("retire", "correction", "edit"),
+    "set": _Edit("for", "explicit_preference", "edit", "set by hand"),
+    "confirm": _Edit("for", "acceptance", "confirmed", "confirmed by hand"),
+    "correct": _Edit("for", "correction", "edit", "corrected by hand"),
+    "reject": _Edit("against", "rejection", "edit", "rejected by hand"),
+    "retire": _Edit("retire", "correction", "edit", "retired by hand"),
 }
 
 
@@ -140,7 +141,6 @@ class Editing:
             source="edit",
             extractor="user",
             scope=check_scope(scope),
-            citation=f"{kind} by hand",
             at=so_at,
             made_at=now if at is not None else None,
             # confirming it three times on a day makes it no surer than once

@@ -149,7 +149,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
                 )
             if time.tzinfo is None:
                 raise InvalidInputError(
-                    f"{name} {time.isoformat()} has no time zone", remedy="use datetime.now(UTC)"
+                    f"{name} {time.isoformat()} has no time zone",
+                    remedy="write it like 2025-05-01T09:30:00Z; in Python datetime.now(UTC)",
                 )
 
     def _check_past(self) -> None:

@@ -181,7 +181,8 @@ def draw_refreshed(done: RefreshResult) -> RenderableType:
                 lines.append(Text.assemble((words, "bold"), f"  {with_id(item.id, item.name)}"))
                 why = one_line(f"{item.why}{item.reason and ': '}{item.reason}")
                 lines.append(Text(f"  {why}", "dim"))
-                texts = (("was", item.before), ("is", item.after))
+                before = "was" if item.outcome in ("again", "retired") else "says"
+                texts = ((before, item.before), ("is", item.after))
                 lines += [Text(f"  {word}: {one_line(text)}") for word, text in texts if text]
     if not done.stale:
         lines.append(Text("nothing is stale"))

@@ -155,13 +155,13 @@ const Sureness = ({ belief }) => html`<div class="stack tight small">
 </div>`;
 
 function Why({ which, belief, slots }) {
-  const state = useLoad(() => post("/v1/profile/why", which), [belief.id, belief.checked_at]);
+  const state = useLoad(() => post("/v1/profile/why", which), [belief]); // each edit makes it anew
   return html`<${Loaded} state=${state}>${({ evidence }) => html`<div class="stack">
     ${evidence.map((one) => html`<${Evidence} key=${one.id} one=${one} />`)}
     ${belief.history.length > 0 && html`<div class="stack tight small">
       <h4 class="muted">Before</h4>
       <ul class="stack tight">${belief.history.map((held) => html`<li>${wordsOf(slots, belief.slot, held.value)}${" "}
-        <span class="muted">${dateText(held.since)} to ${dateText(held.until)}${held.was_wrong ? ", was wrong" : ""}${held.ended_by ? `, ended by ${plain(held.ended_by)}` : ""}</span></li>`)}</ul>
+        <span class="muted">${dateText(held.since)} to ${dateText(held.until)}${held.was_wrong ? ", was wrong" : ""}${held.ended_by ? `, ended: ${plain(held.ended_by)}` : ""}</span></li>`)}</ul>
     </div>`}
   </div>`}</${Loaded}>`;
 }
