@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 # options of recall that are of one's own memory alone
-OWN_OPTIONS = ("profile", "purpose", "expand", "rerank", "explain", "as_of")
+OWN_OPTIONS = ("profile", "purpose", "expand", "rerank", "explain", "as_of", "unit")
 
 
 class Federation:
@@ -278,7 +278,8 @@ class Federation:
         """Recall what answers a question, of the resources, entities and moments that were granted.
 
         The options are those of `Memory.recall`, but for `profile`, `purpose`, `expand`, `rerank`,
-        `explain` and `as_of`, which are of one's own memory. Each tenant abstains for itself.
+        `explain`, `as_of` and `unit`, which are of one's own memory. Each tenant abstains for
+        itself.
         """
         options = with_changes(options, changes)
         _check_options(options)
@@ -368,7 +369,7 @@ def _as_store(view: GrantedStore) -> Store:
 
 def _check_options(options: RecallOptions) -> None:
     for name in OWN_OPTIONS:
-        if getattr(options, name) not in (None, False, "", "none"):
+        if getattr(options, name) not in (None, False, "", "none", "record"):
             raise InvalidInputError(
                 f"{name} is of one's own memory, not of other tenants'", remedy="leave it out"
             )

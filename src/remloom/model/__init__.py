@@ -8,6 +8,7 @@ cost a fifth of a bulk write.
 
 from .answers import (
     Answer,
+    Episode,
     Hit,
     LookupReport,
     Reason,
@@ -75,6 +76,7 @@ __all__ = [
     "EdgeDefinition",
     "EdgeKey",
     "Entity",
+    "Episode",
     "Exported",
     "Field",
     "Hit",

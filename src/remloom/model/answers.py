@@ -234,6 +234,36 @@ class RecallHit(Hit, frozen=True, kw_only=True):
         return shown
 
 
+class Episode(Struct, frozen=True, kw_only=True):
+    """A session of a chat that decides what was asked, with the turns that do, in their order.
+
+    What was read or written outside of chats is an episode by itself.
+    """
+
+    id: str  # of its moment; outside of chats, of its first text
+    name: str
+    uri: str = ""
+    starts_at: datetime | None = None  # of all of it
+    ends_at: datetime | None = None
+    score: float = 0.0  # probability that it decides, or that of what it amends
+    hits: tuple[RecallHit, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    amends: str = ""  # id of the earlier episode of which it amends the decision, behind it
+    amends_at: datetime | None = None  # when that began
+
+    def as_dict(self) -> dict[str, Any]:
+        """Show the episode as JSON-ready values; its hits by their ids."""
+        return {"id": self.id, "name": self.name, "score": round(self.score, 6)} | set_values(
+            uri=self.uri,
+            starts_at=self.starts_at and self.starts_at.isoformat(),
+            ends_at=self.ends_at and self.ends_at.isoformat(),
+            amends=self.amends,
+            amends_at=self.amends_at and self.amends_at.isoformat(),
+            reasons=[_set_fields(reason) for reason in self.reasons],
+            hits=[hit.id for hit in self.hits],
+        )
+
+
 class Recall(Struct, frozen=True, kw_only=True):
     """The answer to a question: hits; or, if recall abstained, none, and the `reason`."""
 
@@ -241,6 +271,8 @@ class Recall(Struct, frozen=True, kw_only=True):
     asked: str = ""  # the question as it was searched: pronouns resolved
     mode: str = "hybrid"  # hybrid | temporal | contextual | iterated: how it was answered
     hits: list[RecallHit] = []
+    # with the unit "episode": the sessions of the hits, what amends one before it
+    episodes: list[Episode] = []
     abstained: bool = False
     reason: str = ""
     # what was left out for it took too long, or a token encoder that nobody asked for failed; of
@@ -259,6 +291,7 @@ class Recall(Struct, frozen=True, kw_only=True):
         shown["as_of"] = self.as_of and self.as_of.isoformat()
         shown["window"] = [at.isoformat() for at in self.window] if self.window else None
         shown["hits"] = [hit.as_dict() for hit in self.hits]
+        shown["episodes"] = [episode.as_dict() for episode in self.episodes]
         return shown
 
 

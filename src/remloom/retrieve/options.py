@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,8 @@ from .stale import StaleWay
 if TYPE_CHECKING:
     from .reranking import Reranker
 
+
+Unit: TypeAlias = Literal["record", "episode"]
 
 MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 HALF_LIFE = 30.0  # days after which a record's recency counts half
@@ -65,6 +67,9 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
         explain: fill `Recall.explained`.
+        unit: "record", the default, or "episode": the one to three sessions of chats that decide
+            what is asked, each with the turns that do, and what amended it later before it, as
+            `Recall.episodes`; `limit` is then of episodes.
         stale: what was made of something that changed since: "mark" gives it behind the other
             hits, with the reason and with what changed, the default; "omit" gives others in its
             place; "only" gives nothing else.
@@ -72,13 +77,13 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             was written later is left out, and what was replaced or written over since says what it
             said then (`RecallHit.retracted_at`: it was said to be wrong later). Default the
             present. What a file or chat said before it was read again, and what was forgotten, is
-            not kept. Goes with neither `where`, nor mode "temporal", nor stale="only", which
-            search what is now; `now` is that time then, unless it is given.
+            not kept. Goes with neither `where`, nor mode "temporal", nor stale="only", nor
+            unit="episode", which search what is now; `now` is that time then, unless it is given.
 
     Raises:
         InvalidInputError: a number out of its range, a time without a zone, or `as_of` with what it
             does not go with.
-        UnknownNameError: a mode, fusion or way with what is stale that does not exist.
+        UnknownNameError: a mode, fusion, unit or way with what is stale that does not exist.
     """
 
     limit: int = 10
@@ -102,6 +107,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     abstain: bool = True
     count_tokens: Callable[[str], int] | None = None
     explain: bool = False
+    unit: Unit = "record"
     stale: StaleWay = "mark"
     as_of: datetime | None = None
 
@@ -110,9 +116,12 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             raise UnknownNameError("mode", str(self.mode), MODES)
         if self.fusion not in FUSIONS:
             raise UnknownNameError("fusion", str(self.fusion), FUSIONS)
-        if self.stale not in get_args(StaleWay):
-            known = get_args(StaleWay)
-            raise UnknownNameError("way with what is stale", str(self.stale), known)
+        for kind, name, known in (
+            ("way with what is stale", self.stale, get_args(StaleWay)),
+            ("unit", self.unit, get_args(Unit)),
+        ):
+            if name not in known:
+                raise UnknownNameError(kind, str(name), known)
         if self.purpose and not self.profile:
             raise InvalidInputError(
                 f"the purpose {self.purpose!r} is of a profile, and none is asked for",
@@ -159,6 +168,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             "where": self.where is not None,
             'mode="temporal"': self.mode == "temporal",
             'stale="only"': self.stale == "only",
+            'unit="episode"': self.unit == "episode",
         }
         for name in (name for name, is_taken in taken.items() if is_taken):
             raise InvalidInputError(
@@ -219,6 +229,7 @@ class RecallChanges(TypedDict, total=False):
     abstain: bool
     count_tokens: Callable[[str], int] | None
     explain: bool
+    unit: Unit
     stale: StaleWay
     as_of: datetime | None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from ..model import Recall, RecallHit, Record, Resource, Row, cited, short_id, trust_of
+from ..model import Episode, Recall, RecallHit, Record, Resource, Row, cited, short_id, trust_of
 from ..model.supersession import amended_of
 from ..text.quoting import one_line, quoted, quoted_lines
 from ..text.sentences import approximate_token_ends
@@ -22,6 +23,7 @@ _COPIES = 3  # other sources of a passage that are named
 # ten places above the first.
 _THRIFT = 0.2
 _LEAD = 10
+_SCORE = attrgetter("score")
 STALE = (
     "Made before something that it rests on changed, so it may not hold any more; "
     "what changed stands below it, as it is now:\n"
@@ -90,6 +92,48 @@ def within_budget(
     return [], 0
 
 
+def told_within_budget(
+    hits: Sequence[RecallHit],
+    episodes: Sequence[Episode],
+    budget: int | None,
+    counter: CountTokens | None,
+) -> tuple[list[RecallHit], int]:
+    """Choose which turns of episodes fit the budget together, by their scores; with the tokens of
+    their text. They stay in their order."""
+
+    def tokens(some: Sequence[RecallHit]) -> int:
+        return count_tokens(_told(with_hits(episodes, some)), counter)
+
+    if budget is None:
+        return list(hits), tokens(hits)
+    # the best turn of what decides, and of what amends it, first: one is no use without the other
+    given = with_hits(episodes, hits)
+    surest = max((one.score for one in given), default=0.0)
+    firsts = {max(one.hits, key=_SCORE).id for one in given if one.score == surest}
+    chosen: list[RecallHit] = []
+    left = budget
+    for hit in sorted(hits, key=lambda hit: (hit.id not in firsts, -hit.score)):
+        size = count_tokens(_quoted(hit.record), counter)
+        if size <= left:
+            chosen.append(hit)
+            left -= size
+    while chosen and tokens(chosen) > budget:
+        # headings
+        chosen.pop()
+    ids = {hit.id for hit in chosen}
+    return [hit for hit in hits if hit.id in ids], tokens(chosen) if chosen else 0
+
+
+def with_hits(episodes: Sequence[Episode], hits: Sequence[RecallHit]) -> list[Episode]:
+    """The episodes with those of their hits that are among these; without those that have none."""
+    by_id = {hit.id: hit for hit in hits}
+    left = [
+        replace(one, hits=tuple(by_id[hit.id] for hit in one.hits if hit.id in by_id))
+        for one in episodes
+    ]
+    return [one for one in left if one.hits]
+
+
 def text_of(recall: Recall) -> str:
     """Write a recall as text for a prompt; when it abstained, that and why.
 
@@ -99,7 +143,33 @@ def text_of(recall: Recall) -> str:
     """
     if not recall.hits:
         return f"Nothing remembered answers this ({one_line(recall.reason, 0)}).\n"
+    if recall.episodes:
+        return _told(recall.episodes)
     return _written(recall.hits, recall.asked, recall.as_of)
+
+
+def _told(episodes: Sequence[Episode]) -> str:
+    """Write episodes, each below its name, with what it amends."""
+    lines = []
+    above = None
+    given = {one.id for one in episodes}
+    for episode in episodes:
+        amends_at = str(episode.amends_at or "")
+        lines.append(episode_line(episode.name, episode.amends in given, amends_at))
+        for hit in episode.hits:
+            lines += _heading(hit, above), _quoted(hit.record)
+            above = hit
+    return HEAD + "".join(lines)
+
+
+def episode_line(name: str, amends: bool, amends_at: str) -> str:
+    """Write the line above an episode.
+
+    Args:
+        amends: whether it amends one that stands below, of the time `amends_at`.
+    """
+    day = f" of {amends_at[:10]}" if amends_at else ""
+    return f"{quoted(name)}{f', amends the decision{day} below' if amends else ''}:\n"
 
 
 def _head(as_of: datetime | None) -> str:

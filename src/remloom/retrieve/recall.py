@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..deadline import Deadline
 from ..embed.model_card import ModelCard
 from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError
-from ..model import Recall, RecallHit
+from ..model import Episode, Recall, RecallHit
 from ..query.late_interaction import with_missing
 from ..store.contract import Store
 from ..store.premises import FindStale, finder_of
@@ -33,12 +33,13 @@ from .connections import (
 )
 from .dependencies import PART as DEPENDENCIES
 from .dependencies import bring_changes
+from .episodes import find_episodes
 from .guidance import raise_guidance, replies
 from .learned_order import MOST, correct_order
 from .learned_order import PART as LEARNED
 from .options import RecallOptions
 from .overview import raise_overview
-from .prompt_context import within_budget
+from .prompt_context import told_within_budget, with_hits, within_budget
 from .question import ORDER, OVERVIEWS, REQUEST, Embed, Paraphrase, RecallQuestion, asks_present
 from .reranking import LOOKED_AT, Reranker, rerank
 from .scores import blend
@@ -150,7 +151,7 @@ class Recaller:
             if part not in PARTS:
                 raise UnknownNameError("part", str(part), PARTS)
         resolved = RecallQuestion(self._store, question, options, self._embed, paraphrase)
-        if resolved.only_window is not None:
+        if resolved.only_window is not None and options.unit == "record":
             recall = self._timeline(resolved, resolved.only_window)
             if recall is not None:
                 return recall
@@ -198,6 +199,8 @@ class Recaller:
             self._boost(candidates, question)
             candidates.hold_summaries(question.summarized_schemas, options.limit)
             doubts = options.abstain and not (question.kind == REQUEST and heeded(candidates))
+            # of episodes it is judged later, by whole sessions
+            doubts = doubts and options.unit == "record"
             reason = (
                 unrelated(self._store, candidates, question.subject, self._card) if doubts else ""
             )
@@ -233,15 +236,20 @@ class Recaller:
         if not reason and question.uses(DEPENDENCIES):
             with self._store.snapshot():
                 bring_changes(self._store, candidates, question, self._late)
-        all_hits = [] if reason else self._hits(candidates, question)
-        hits, tokens = _within_budget(options, all_hits, question.text)
+        episodes: list[Episode] = []
+        if options.unit == "episode":
+            all_hits, episodes, reason = self._episodes(candidates, question)
+        else:
+            all_hits = [] if reason else self._hits(candidates, question)
+        hits, tokens = _within_budget(options, all_hits, question.text, episodes)
         if not hits and not reason:
             reason = _over_budget(options, all_hits) or nothing_found(self._store)
         return Recall(
             question=question.original,
             asked=question.text,
             mode=question.mode,
-            hits=stale_last(hits),
+            hits=hits if episodes else stale_last(hits),
+            episodes=with_hits(episodes, hits),
             abstained=not hits,
             reason=reason,
             note="; ".join(self._notes(question)),
@@ -279,6 +287,18 @@ class Recaller:
             else:
                 hits = with_neighbours(self._store, hits, reach)
             return hits if self._past is None else self._past.told(hits)
+
+    def _episodes(
+        self, candidates: Candidates, question: RecallQuestion
+    ) -> tuple[list[RecallHit], list[Episode], str]:
+        """The episodes, all of their hits, and why there are none."""
+        with self._store.snapshot():
+            stale = StaleRecords(self._find_stale, question.options.stale)
+            episodes, reason = find_episodes(self._store, candidates, question)
+            hits = [hit for episode in episodes for hit in episode.hits]
+            kept = stale.kept(hit.record for hit in hits)
+            hits = [hit for hit in hits if hit.id in kept]
+            return stale.marked(hits, self._store.records), episodes, reason
 
     def _begin(self, question: RecallQuestion) -> dict[str, Callable[[], Ranking | None]]:
         pool = REQUEST_POOL if question.kind in (REQUEST, *OVERVIEWS) else POOL
@@ -392,11 +412,16 @@ def _rank_late(
 
 
 def _within_budget(
-    options: RecallOptions, hits: list[RecallHit], asked: str
+    options: RecallOptions,
+    hits: list[RecallHit],
+    asked: str,
+    episodes: Sequence[Episode] = (),
 ) -> tuple[list[RecallHit], int]:
     """The hits that fit the budget, and their tokens; 0 where nobody asks, as counting is slow."""
     if options.budget_tokens is None and not options.explain:
         return hits, 0
+    if episodes:
+        return told_within_budget(hits, episodes, options.budget_tokens, options.count_tokens)
     budget, counter = options.budget_tokens, options.count_tokens
     return within_budget(hits, budget, counter, asked, options.as_of)
 

@@ -9,12 +9,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ...memory.memory import Memory
-from ...model import Reason, Recall, RecallHit, Resource
+from ...model import Episode, Reason, Recall, RecallHit, Resource
 from ...predicates import LONGEST_QUESTION
+from ...retrieve.prompt_context import episode_line
 from ...text.quoting import cleaned, one_line, quoted
 from ..bounds import LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL, Limit, Text, Time, parse_time
 from ..operation import Hints, Progress, tool
-from .passage import Passage, quote_all
+from .passage import QUOTED, Passage, quote, quote_all
 
 _REASONS = 3  # of a hit that are told
 
@@ -26,18 +27,19 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The arguments of `recall`."""
 
     question: Annotated[str, Meta(max_length=LONGEST_QUESTION, pattern=NO_NUL)]
-    budget_tokens: Annotated[int, Meta(ge=1, le=200_000, description="of all hits")] = 2000
+    budget_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2000
     limit: Limit = 10
     history: Annotated[
         list[Turn | dict[str, Text]],
-        Meta(max_length=50, description="turns so far, oldest first"),
+        Meta(max_length=50, description="oldest first"),
     ] = []
-    now: Annotated[Time, Meta(description="what 'yesterday' counts from")] = ""
+    now: Annotated[Time, Meta(description="for 'yesterday'")] = ""
     where: Annotated[
         str,
         Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL, description="e.g. category = 'note'"),
     ] = ""
     explain: bool = False
+    unit: Literal["record", "episode"] = "record"
     stale: Literal["mark", "omit", "only"] = "mark"
     as_of: Annotated[Time, Meta(description="what was known then")] = ""
 
@@ -47,6 +49,7 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason."""
 
     hits: list[Passage]
+    episodes: list[dict[str, Any]] = []
     abstained: bool
     reason: str = ""
     window: list[str] = []
@@ -56,9 +59,9 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> Recalled:
     """Recall what is remembered that answers a question, best first, with source, trust and why.
-    Ask before answering about the user, their people, projects or past. When it abstains,
-    nothing answers. What may not hold any more comes last, with what changed: replace, confirm or
-    refresh it.
+    Ask before answering about the user, their people, projects or past. Unit
+    episode: chats that decide. What may not hold any more comes last, with what changed: replace,
+    confirm or refresh it.
     """
     found = memory.recall(
         values.question,
@@ -68,11 +71,13 @@ def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> R
         now=parse_time(values.now, "now"),
         where=values.where or None,
         explain=values.explain,
+        unit=values.unit,
         stale=values.stale,
         as_of=parse_time(values.as_of, "as_of"),
     )
     return Recalled(
         hits=_passages(found),
+        episodes=[_told(episode) for episode in found.episodes],
         abstained=found.abstained,
         reason="; ".join(_notes(found)),
         window=[at.isoformat() for at in found.window] if found.window else [],
@@ -128,10 +133,23 @@ def _text(value: Recalled) -> str:
     if not value.hits:
         return f"Nothing remembered answers this ({one_line(value.reason, 0)})."
     told = f"({one_line(value.reason, 0)})\n" if value.reason else ""
-    if not value.explained:
-        return told + quote_all(value.hits)
-    hits = (replace(hit, facts={**hit.facts, "why": hit.why}) for hit in value.hits)
-    return told + quote_all(hits) + _explained(value.explained)
+    hits = value.hits
+    if value.explained:
+        hits = [replace(hit, facts={**hit.facts, "why": hit.why}) for hit in hits]
+    shown = _episodes_text(value.episodes, hits) if value.episodes else quote_all(hits)
+    return told + shown + (_explained(value.explained) if value.explained else "")
+
+
+def _episodes_text(episodes: list[dict[str, Any]], hits: list[Passage]) -> str:
+    numbers = {passage.id: number for number, passage in enumerate(hits, 1)}
+    given = {episode["id"] for episode in episodes}
+    lines = [QUOTED]
+    for episode in episodes:
+        amends = episode.get("amends") in given
+        lines.append(episode_line(episode["name"], amends, episode.get("amends_at", "")))
+        of_episode = [numbers[id] for id in episode["hits"]]
+        lines += [quote(number, hits[number - 1]) for number in of_episode]
+    return "".join(lines)
 
 
 def _explained(explained: dict[str, Any]) -> str:
@@ -139,6 +157,13 @@ def _explained(explained: dict[str, Any]) -> str:
     found = ", ".join(f"{part} {count}" for part, count in explained.get("found", {}).items())
     names = ", ".join(quoted(name["name"]) for name in explained.get("names", ()))
     return f"Found by: {found}" + (f"; names asked for: {names}" if names else "")
+
+
+def _told(episode: Episode) -> dict[str, Any]:
+    """An episode as JSON; its hits by their ids, and no reasons."""
+    shown = episode.as_dict()
+    del shown["reasons"]
+    return shown
 
 
 RECALL = tool(

@@ -126,6 +126,7 @@ def recall(
     expand: bool = False,
     anyway: bool = False,
     explain: bool = False,
+    unit: Literal["record", "episode"] = "record",
     stale: Literal["mark", "omit", "only"] = "mark",
     as_of: datetime | None = None,
     as_context: bool = False,
@@ -151,6 +152,7 @@ def recall(
         expand: search for a model's paraphrases as well.
         anyway: show the best there is, even when it does not answer.
         explain: show why each hit came up.
+        unit: episode: the chats that decide it, each behind what amended it later.
         stale: what was made of something that changed since.
         as_of: what was remembered then, by when it was written.
         as_context: print the text for a prompt instead of a list.

@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ....labels import key
-from ....model import Hit, Reason, Recall, RecallHit, record_dict, short_id
+from ....model import Episode, Hit, Reason, Recall, RecallHit, record_dict, short_id
 from ..frame.text_formats import one_line, plural, short_source
 from .changes import hit_notes
 
@@ -140,12 +140,31 @@ def draw_recall(found: Recall, *, explain: bool) -> RenderableType:
         parts.append(Text(f"not answered: {one_line(found.reason)}", "yellow"))
     elif found.mode == "iterated":
         parts.append(_tree(found, explain=explain))
+    elif found.episodes:
+        for episode in found.episodes:
+            parts += _episode_parts(episode, found, explain=explain)
     elif explain:
         parts += [_explained_hit(number, hit) for number, hit in enumerate(found.hits, 1)]
     else:
         parts.append(HitList(found.hits))
     united = dict.fromkeys(one_line(str(hit.united)) for hit in found.hits if hit.united)
     return Group(*parts, *(Text(one, "green") for one in united))
+
+
+def _episode_parts(episode: Episode, found: Recall, *, explain: bool) -> Iterator[RenderableType]:
+    """Draw an episode: its name, what it amends, and its hits."""
+    from ....retrieve.prompt_context import episode_line
+
+    amends = episode.amends in {one.id for one in found.episodes}
+    line = episode_line(episode.name, amends, str(episode.amends_at or ""))
+    yield Text(line.rstrip(":\n"), "bold")
+    if explain:
+        yield Text(
+            f"    {episode.score:.2f} {'; '.join(map(_reason_text, episode.reasons))}", "cyan"
+        )
+        yield from (_explained_hit(number, hit) for number, hit in enumerate(episode.hits, 1))
+    else:
+        yield HitList(list(episode.hits))
 
 
 def _question_lines(found: Recall) -> Iterator[Text]:
