@@ -112,11 +112,9 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     as_of: datetime | None = None
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise UnknownNameError("mode", str(self.mode), MODES)
-        if self.fusion not in FUSIONS:
-            raise UnknownNameError("fusion", str(self.fusion), FUSIONS)
         for kind, name, known in (
+            ("mode", self.mode, MODES),
+            ("fusion", self.fusion, FUSIONS),
             ("way with what is stale", self.stale, get_args(StaleWay)),
             ("unit", self.unit, get_args(Unit)),
         ):
