@@ -31,12 +31,12 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     limit: Limit = 10
     history: Annotated[
         list[Turn | dict[str, Text]],
-        Meta(max_length=50, description="oldest first"),
+        Meta(max_length=50),
     ] = []
-    now: Annotated[Time, Meta(description="for 'yesterday'")] = ""
+    now: Time = ""
     where: Annotated[
         str,
-        Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL, description="e.g. category = 'note'"),
+        Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL, description="category = 'note'"),
     ] = ""
     explain: bool = False
     unit: Literal["record", "episode"] = "record"

@@ -125,11 +125,11 @@ class _Search:
         total = 0.0
         most = min(MOST, self._question.options.limit)
         firsts: list[tuple[Session, float, tuple[Reason, ...]]] = []
-        for one in zip(self._found[:most], self._shares, self._reasons, strict=False):
-            if firsts and (total >= _ENOUGH or one[1] < _LEAST):
+        for first in zip(self._found[:most], self._shares, self._reasons, strict=False):
+            if firsts and (total >= _ENOUGH or first[1] < _LEAST):
                 break
-            firsts.append(one)
-            total += one[1]
+            firsts.append(first)
+            total += first[1]
         self._given = {session.id for session, *_ in firsts}
         for session, share, reasons in firsts:
             if session.id in chosen:
@@ -198,7 +198,8 @@ class _Search:
     def _deciding(self, session: Session) -> list[int]:
         """The turns that most likely decide."""
         log_odds = weigh(TURNS, of_turns(session, self._top))
-        return np.argsort(-log_odds, kind="stable")[:_DECIDING].tolist()
+        best: list[int] = np.argsort(-log_odds, kind="stable")[:_DECIDING].tolist()
+        return best
 
     def episode(self, one: _Chosen) -> Episode:
         """The episode of a session: with the turns that may decide, in their order."""

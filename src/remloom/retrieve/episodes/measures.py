@@ -20,7 +20,7 @@ from ..question import is_long
 from .sessions import Session
 
 if TYPE_CHECKING:
-    from ...embed.contract import Floats
+    from .sessions import Floats
 
 Columns: TypeAlias = "dict[str, Floats]"  # a value for each row, by the name of the measure
 
@@ -139,10 +139,9 @@ def by_length(columns: Columns, question: str) -> Columns:
 def weigh(head: str, columns: Columns) -> Floats:
     """Add up measures by the weights of a head: log odds."""
     weights = learned()[head]
-    sums: Floats = sum(
-        (weights.get(name, 0.0) * values for name, values in columns.items()),
-        np.zeros(len(next(iter(columns.values())))),
-    )
+    sums: Floats = np.zeros(len(next(iter(columns.values()))))
+    for name, values in columns.items():
+        sums = sums + weights.get(name, 0.0) * values
     suffix = ", long" if next(iter(columns)).endswith(", long") else ""
     return sums + weights.get(f"bias{suffix}", 0.0)
 
@@ -179,8 +178,10 @@ def _centres(sessions: Sequence[Session]) -> list[float]:
 
 
 def _to_most(values: Floats) -> Floats:
-    return values / max(float(values.max()), 1e-6)
+    shares: Floats = values / max(float(values.max()), 1e-6)
+    return shares
 
 
 def _to_first(values: Floats) -> Floats:
-    return _SCALE * (values - values.max())
+    behind: Floats = _SCALE * (values - values.max())
+    return behind

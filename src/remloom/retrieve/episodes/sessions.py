@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -20,7 +20,9 @@ from ..candidates import Candidates
 from ..scores import rows_of
 
 if TYPE_CHECKING:
-    from ...embed.contract import Floats
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.floating[Any]]
 
 _MOST = 24  # sessions that are looked through
 _MOST_TURNS = 400  # of them all
@@ -154,7 +156,7 @@ class Sessions:
                 turns=kept,
                 gains=np.array([gains.get(turn.id, 0.0) for turn in kept], np.float32),
                 rows=rows,
-                likeness=rows @ (np.zeros(dims) if self._vector is None else self._vector),
+                likeness=rows @ (self._vector if self._vector is not None else np.zeros(dims)),
                 sentences=sentences,
                 terms=[frozenset(content_words(turn.content)) for turn in kept],
             )

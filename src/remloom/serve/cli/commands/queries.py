@@ -152,7 +152,7 @@ def recall(
         expand: search for a model's paraphrases as well.
         anyway: show the best there is, even when it does not answer.
         explain: show why each hit came up.
-        unit: episode: the chats that decide it, each behind what amended it later.
+        unit: what is shown; with episode the chats that decide, and what amended it later first.
         stale: what was made of something that changed since.
         as_of: what was remembered then, by when it was written.
         as_context: print the text for a prompt instead of a list.
