@@ -123,7 +123,7 @@ def _ask(domain: str, memory: Memory, some: Sequence[Ask]) -> Iterator[Asked]:
             memory.recall(text, now=now, unit="episode", abstain=False)
             for store, candidates, question in seen:
                 gains = gains_of(candidates)
-                sessions = Sessions(store, question.vector, None).of(gains)
+                sessions = Sessions(store, question.vector, None).of(gains, known=candidates)
                 if not sessions:
                     continue
                 words = Words(sessions)

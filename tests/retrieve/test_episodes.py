@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -53,9 +54,12 @@ def turns(name: str, said: list[tuple[str, str]], at: datetime) -> list[Message]
     ]
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+@pytest.fixture(params=["sqlite", "keyed", "postgres"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    home = tmp_path if request.param != "postgres" else request.getfixturevalue("postgres")
+    key = "3f" * 32 if request.param == "keyed" else None
+    embedder = WordEmbedder()
+    with Memory.open(home, tenant=uuid4().hex, key=key, embedder=embedder) as memory:
         memory.read_chat(turns("webhooks", WEBHOOKS, FEBRUARY), uri="webhooks", name="Webhooks")
         for name, texts in OTHERS.items():
             said = [("assistant" if n % 2 else "user", text) for n, text in enumerate(texts)]

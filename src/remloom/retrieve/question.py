@@ -204,7 +204,10 @@ class RecallQuestion:
         return "temporal" if self.window else "hybrid"
 
     def uses(self, part: str) -> bool:
-        """Whether a part of the search is not excluded."""
+        """Whether a part of the search is not excluded. What is heeded whenever it comes up decides
+        no single thing."""
+        if part == "guidance" and self.options.unit == "episode":
+            return False
         return part not in self.options.exclude
 
     @cached_property

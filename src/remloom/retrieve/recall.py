@@ -233,7 +233,7 @@ class Recaller:
                 raise_newer_turns(self._store, candidates, question, scale * WEIGHTS["newer"])
         if options.abstain:
             drop_far(candidates, self._card)
-        if not reason and question.uses(DEPENDENCIES):
+        if not reason and question.uses(DEPENDENCIES) and options.unit == "record":
             with self._store.snapshot():
                 bring_changes(self._store, candidates, question, self._late)
         episodes: list[Episode] = []

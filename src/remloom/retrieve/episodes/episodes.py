@@ -43,8 +43,9 @@ _ENOUGH = 0.9  # probability of all that are given, at which no further one is
 _LEAST = 0.05  # of one, below which it is not given
 _DECIDING = 3  # turns that an amendment is compared with
 # probability from which on a session is taken to amend an earlier one; of two that are given both
-_AMENDED, _BOTH_GIVEN = 0.3, 0.1
+_AMENDED, _BOTH_GIVEN = 0.3, 0.05
 _MOST_AMENDING = 2
+_EARLIER = 8  # of the sessions that fit best, one may be what another amends
 _PROPOSED = 30  # turns that words propose as an amendment, and that meaning does
 _MORE = 6  # sessions of them that are looked at
 _TOLD = 0.02  # probability of a turn, below which it is left out; the best is given in any case
@@ -68,7 +69,7 @@ def find_episodes(
     why."""
     gains = gains_of(candidates)
     sessions = Sessions(store, question.vector, question.predicate)
-    found = sessions.of(gains)
+    found = sessions.of(gains, known=candidates)
     if not found:
         return [], ""
     search = _Search(store, question, candidates, sessions, found)
@@ -149,7 +150,10 @@ class _Search:
         # by what somebody said as they wrote it
         marked = {mark.by: 1.0 for turn in one.session.turns if (mark := amended_of(turn))}
         sure = {other.id: (1.0, other) for other in self._sessions.of(marked)} if marked else {}
-        for other in (*self._found, *self._proposed(one.session, deciding)):
+        # a search takes its time: it is for what likely decides
+        is_first = one.session is self._found[0]
+        proposed = self._proposed(one.session, deciding) if is_first else []
+        for other in (*self._found, *proposed):
             if one.session.is_before(other) and other.id not in sure:
                 sure[other.id] = self._amends(other, one.session, deciding), other
         found = [
@@ -165,7 +169,7 @@ class _Search:
         """What a session amends, the likeliest first; at most one."""
         sure = [
             (self._amends(one.session, other, self._deciding(other)), other)
-            for other in self._found
+            for other in self._found[:_EARLIER]
             if other.is_before(one.session)
         ]
         if not sure:

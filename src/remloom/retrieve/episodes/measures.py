@@ -40,13 +40,18 @@ class Words:
         self._number = len(sessions)
         self._having = Counter(term for counts in self.counts for term in counts)
         self._length = sum(map(Counter.total, self.counts)) / max(1, len(sessions))
+        # by the number of sessions that have a term
+        self._rarities = [
+            log(1 + (self._number - having + 0.5) / (having + 0.5))
+            for having in range(self._number + 1)
+        ]
 
     def rarity(self, term: str) -> float:
-        having = self._having[term]
-        return log(1 + (self._number - having + 0.5) / (having + 0.5))
+        return self._rarities[self._having[term]]
 
     def sum(self, some: Collection[str]) -> float:
-        return sum(map(self.rarity, some))
+        rarities, having = self._rarities, self._having
+        return sum([rarities[having[term]] for term in some])
 
     def bm25(self, wanted: Collection[str], counts: Counter[str]) -> float:
         """How well a session fits words, its turns that have each counted."""

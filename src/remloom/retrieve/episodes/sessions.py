@@ -95,9 +95,23 @@ class Sessions:
         self._where = where
         self._known: dict[str, Session] = {}
 
-    def of(self, gains: Mapping[str, float], most: int = _MOST) -> list[Session]:
-        """The sessions of these texts, by id: those with the highest sums first."""
-        records = self._read(gains)
+    def of(
+        self,
+        gains: Mapping[str, float],
+        most: int = _MOST,
+        *,
+        known: Candidates | None = None,
+    ) -> list[Session]:
+        """The sessions of these texts, by id: those with the highest sums first.
+
+        Args:
+            known: where their records are.
+        """
+        if known is None:
+            records = self._read(gains)
+        else:
+            found_before = (known[id].record for id in gains)
+            records = {one.id: one for one in found_before if isinstance(one, Resource)}
         found: list[_Found] = []
         for one in nlargest(
             most, self._among(records), key=lambda one: sum(gains.get(id, 0.0) for id in one.ids)
@@ -136,30 +150,43 @@ class Sessions:
         ids = dict.fromkeys(id for one in some for id in one.ids)
         turns = {id: known[id] for id in ids if id in known}
         turns |= self._read(id for id in ids if id not in turns)
-        windows = self._store.vectors.of([*turns]) if self._vector is not None else {}
-        dims = 1 if self._vector is None else len(self._vector)
+        rows, sentences = self._vectors(list(turns))
+        places = {id: place for place, id in enumerate(turns)}
         for one in some:
             kept = [turns[id] for id in one.ids if id in turns]
             if not kept:
                 continue
-            rows = np.zeros((len(kept), dims), np.float32)
-            sentences = np.zeros(len(kept), np.float32)
-            for number, turn in enumerate(kept):
-                if self._vector is not None and (of_turn := windows.get(turn.id)):
-                    vectors = rows_of(of_turn, dims)
-                    # the first window is the whole turn
-                    rows[number] = vectors[0]
-                    sentences[number] = (vectors @ self._vector).max()
+            numbers = [places[turn.id] for turn in kept]
             self._known[one.id] = Session(
                 id=one.id,
                 name=one.name,
                 turns=kept,
                 gains=np.array([gains.get(turn.id, 0.0) for turn in kept], np.float32),
-                rows=rows,
-                likeness=rows @ (self._vector if self._vector is not None else np.zeros(dims)),
-                sentences=sentences,
+                rows=rows[numbers],
+                likeness=rows[numbers] @ self._asked,
+                sentences=sentences[numbers],
                 terms=[frozenset(content_words(turn.content)) for turn in kept],
             )
+
+    @property
+    def _asked(self) -> Floats:
+        return np.zeros(1, np.float32) if self._vector is None else self._vector
+
+    def _vectors(self, ids: Sequence[str]) -> tuple[Floats, Floats]:
+        """The vector of each text, and the cosine of its best sentence to the question."""
+        dims = len(self._asked)
+        rows = np.zeros((len(ids), dims), np.float32)
+        sentences = np.zeros(len(ids), np.float32)
+        windows = self._store.vectors.of(ids) if self._vector is not None else {}
+        having = [number for number, id in enumerate(ids) if windows.get(id)]
+        if having:
+            of_each = [windows[ids[number]] for number in having]
+            vectors = rows_of([window for some in of_each for window in some], dims)
+            starts = np.cumsum([0, *map(len, of_each[:-1])])
+            # the first window is the whole text
+            rows[having] = vectors[starts]
+            sentences[having] = np.maximum.reduceat(vectors @ self._asked, starts)
+        return rows, sentences
 
     def _read(self, ids: Iterable[str]) -> dict[str, Resource]:
         """Get texts by their ids, without those that are no more, were replaced, or are not
@@ -177,13 +204,11 @@ class Sessions:
 
 
 def gains_of(candidates: Candidates) -> dict[str, float]:
-    """What the search says for each text, from 0: without what it says for standing orders, which
-    a session does not decide anything by."""
+    """What the search says for each text, from 0."""
     scores = {
         one.record.id: one.score
-        - sum(share for part, share, *_ in one.shares if part == "guidance")
         for one in candidates
-        if isinstance(one.record, Resource)
+        if isinstance(one.record, Resource) and not is_hidden(one.record)
     }
     lowest = min(scores.values(), default=0.0)
     return {id: score - lowest for id, score in scores.items()}
