@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ class User:
 
     def __init__(self, tmp_path: Path) -> None:
         self.at = tmp_path / "user"
-        self.at.mkdir()
+        self.at.mkdir(parents=True)
         self.folder = self.at / "data" / "remloom" / "hooks"
         self.environ: Mapping[str, str] = {"HOME": str(self.at), "PATH": "/nowhere"}
 
@@ -222,6 +224,59 @@ def test_what_was_begun_when_the_process_was_killed_is_mended_by_the_next(
     user.uninstall()
     assert path.read_text() == OWN
     assert list(user.files()) == [".claude", ".claude/settings.json"]
+
+
+def killed_at(number: int, folder: str, work: Callable[[], object]) -> bool:
+    """Do something in a process that is killed at a call of the system that writes into a folder;
+    whether it came so far."""
+    child = os.fork()
+    if child == 0:
+        calls = iter(range(number))
+        writing = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod")
+
+        def watch(event: str, arguments: tuple[object, ...]) -> None:
+            is_here = event in writing and str(arguments[0]).startswith(folder)
+            if is_here and next(calls, None) is None:
+                os._exit(9)
+
+        sys.addaudithook(watch)
+        work()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("installed", [False, True])
+def test_wherever_it_is_killed_the_settings_come_back_as_they_were(
+    tmp_path: Path, installed: bool
+) -> None:
+    number, came = 0, True
+    while came:
+        user = User(tmp_path / str(number))
+        for name, text in SETTINGS["formatted"].items():
+            user.has(name, text)
+        before = settings_of(user)
+        if installed:
+            user.install("claude-code", "codex")
+        work = user.uninstall if installed else partial(user.install, "claude-code", "codex")
+        came = killed_at(number, str(user.at), work)
+        for name, text in settings_of(user).items():
+            # whole: as it was, or with all of ours
+            assert before.get(name, b"") == text or b"remloom" in text, number
+        user.install("claude-code", "codex")
+        user.uninstall()
+        assert settings_of(user) == before, number
+        assert not [name for name in user.files() if name.endswith("-part")]
+        number += 1
+    assert number > 20
+
+
+def settings_of(user: User) -> dict[str, bytes]:
+    return {
+        name: text
+        for name, text in user.files().items()
+        if not name.startswith("data") and not name.endswith("-part")
+    }
 
 
 def test_hooks_of_a_home_whose_manifest_is_gone_are_not_put_in_twice(user: User) -> None:

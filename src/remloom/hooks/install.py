@@ -116,7 +116,7 @@ def uninstall(folder: Path, names: Sequence[str], *, dry_run: bool = False) -> l
             made = manifest.load(folder).folders
             running.end(folder)
             _clear(folder)
-            files.remove_folders(made)
+            files.remove_folders([*made, str(folder)])
     return done
 
 
