@@ -93,6 +93,16 @@ def test_the_mark_is_dated_since_when_it_no_longer_holds(memory: Memory) -> None
     assert amended.at == amended_of(memory.get_resource("oslo")).at  # type: ignore[union-attr]
 
 
+def test_who_did_not_get_the_answer_may_say_it_again(memory: Memory) -> None:
+    write(memory, OSLO, BANK, ROME)
+    first = superseded_of(memory.get_resource("oslo"))
+    assert memory.write([ROME]) == ["rome"]
+    assert superseded_of(memory.get_resource("oslo")) == first
+    assert memory.history("rome").chain[0].by == "rome"
+    with pytest.raises(ConflictError):
+        memory.write([replace(ROME, reason="wrong")])
+
+
 def test_the_chain_is_told_in_order_from_any_of_it(memory: Memory) -> None:
     write(
         memory,

@@ -26,7 +26,7 @@ def test_a_record_that_is_known_is_not_sent_again(client, ann):
     path = f"/v1/entities/{ann}"
     first = client.get(path)
     tag = first.headers["etag"]
-    assert tag == f'"{first.json()["revision"]}"'
+    assert tag.startswith(f'"{first.json()["revision"]}-')
     for known in (tag, f"W/{tag}", f'"x", , W/{tag}', "*", f' {tag} ,"a,b"'):
         for send in (client.get, client.head):
             again = send(path, headers={"If-None-Match": known})

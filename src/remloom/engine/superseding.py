@@ -56,9 +56,13 @@ def with_superseded(reads: Reads, batch: Batch) -> Batch:
             newer.append(item)
             continue
         old = _older(reads, item, item.replacing)
+        key = AMENDS if item.replacing.amends else REPLACES
+        if _is_said_again(old, item):
+            # who did not get the answer writes again; the mark of the first time stays
+            newer.append(replace(_with_metadata(item, {key: old.id}), replacing=None))
+            continue
         _check(reads, item.record, old, is_written=old.id in written, is_taken=old.id in older)
         older[old.id] = _marked(old, item.record.id, item.replacing, at)
-        key = AMENDS if item.replacing.amends else REPLACES
         newer.append(replace(_with_metadata(item, {key: old.id}), replacing=None))
     count = len(batch.records)
     marks = ((item.record, superseded_of(item.record)) for item in older.values())
@@ -208,6 +212,18 @@ def _older(reads: Reads, item: BatchRecord, replacing: Replacing) -> Resource:
         remedy=remedy,
         id=record.id,
         schema=record.schema,
+    )
+
+
+def _is_said_again(old: Resource, item: BatchRecord) -> bool:
+    """Whether the same text has replaced it already, for the same reason."""
+    mark = superseded_of(old)
+    replacing = item.replacing
+    return (
+        mark is not None
+        and replacing is not None
+        and not replacing.amends
+        and (mark.by, mark.reason) == (item.record.id, replacing.reason)
     )
 
 

@@ -1,23 +1,37 @@
-"""What a prompt is given: what was said of it before, where it helps."""
+"""What a prompt is given: the episode that decides it, once, where one does; mostly nothing.
+
+What is recalled at every prompt does more harm than good: so the search has to be sure, and what a
+session was given once is not given again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set
 
 from ..memory import Memory
+from ..retrieve.prompt_context import text_of
 from .given import Given, enclosed
 
-_TOKENS = 600
+TOKENS = 600  # at most
+
+_EPISODES = 1  # besides what amends it
 
 
 def of(memory: Memory, prompt: str, given: Set[str]) -> Given:
-    """What helps with a prompt, but for what the session has been given."""
+    """The episode that decides a prompt, but for what the session has been given."""
     if not prompt.strip():
         return Given(why="the prompt is empty")
-    recalled = memory.recall(prompt, budget_tokens=_TOKENS, limit=3)
-    hits = [hit for hit in recalled.hits if hit.id not in given]
-    if not hits:
+    recalled = memory.recall(
+        prompt, unit="episode", limit=_EPISODES, budget_tokens=TOKENS, neighbours=0
+    )
+    if not recalled.hits:
         return Given(why=recalled.reason or "nothing answers it")
-    lines = [f"- {hit.content}" for hit in hits]
-    text = enclosed("\n".join(["Said before:", *lines]))
-    return Given(text=text, ids=tuple(hit.id for hit in hits), why="", tokens=recalled.tokens)
+    ids = tuple(hit.id for hit in recalled.hits)
+    if not set(ids) - given:
+        return Given(why="the session has been given it")
+    return Given(
+        text=enclosed(text_of(recalled)),
+        ids=ids,
+        why=f"it decides the prompt with a probability of {recalled.episodes[0].score:.2f}",
+        tokens=recalled.tokens,
+    )

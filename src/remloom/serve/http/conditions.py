@@ -1,8 +1,10 @@
-"""Conditional requests, by RFC 9110: a record's revision is its entity tag."""
+"""Conditional requests, by RFC 9110: a record's entity tag is its revision and a digest of what is
+sent of it, in which more may change, such as what it was made of."""
 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,6 +18,8 @@ from ...operations import Operation
 
 # an element of a list of entity tags; a list may have empty elements
 _ELEMENT = re.compile(r'[ \t]*((?:W/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)')
+_DIGITS = 8  # of the digest
+_ZIPPED = "-gzip"
 _Tags: TypeAlias = tuple[str, ...]  # `("*",)` for any
 
 
@@ -40,19 +44,28 @@ class Conditions(Struct, frozen=True):
         if self.match is not None and not _has(self.match, revision):
             raise _failed(f"the record {id} was changed meanwhile, or never had this entity tag")
 
-    def is_known(self, revision: int) -> bool:
-        """Whether `If-None-Match` has a record of this revision; a weak tag will do."""
+    def is_known(self, tag: str) -> bool:
+        """Whether `If-None-Match` has an entity tag; a weak one will do, zipped or not."""
+        known = self.none_match
+        if known is None:
+            return False
+        plain = _plain(tag)
+        return any(one == "*" or _plain(one.removeprefix("W/")) == plain for one in known)
+
+    def forbids(self, revision: int) -> bool:
+        """Whether `If-None-Match` has a record of this revision."""
         known = self.none_match
         return known is not None and _has([one.removeprefix("W/") for one in known], revision)
 
 
-def etag(revision: int, *, is_zipped: bool = False) -> str:
-    """Write a record's revision as the entity tag of an answer; zipped, it has another.
+def etag(revision: int, body: bytes, *, is_zipped: bool = False) -> str:
+    """Write the entity tag of an answer; zipped, it has another.
 
-    >>> etag(17)
-    '"17"'
+    >>> etag(17, b"{}")
+    '"17-44136fa3"'
     """
-    return f'"{revision}-gzip"' if is_zipped else f'"{revision}"'
+    digest = sha256(body).hexdigest()[:_DIGITS]
+    return f'"{revision}-{digest}{_ZIPPED if is_zipped else ""}"'
 
 
 def has_tag(operation: Operation, read: Operation | None) -> bool:
@@ -82,7 +95,7 @@ def conditional(
         assert read is not None  # noqa: S101  # it reads a record
         revision = read.does(memory, read.takes(id=values.id), None).revision
         conditions.check(revision, values.id)
-        if conditions.is_known(revision):
+        if conditions.forbids(revision):
             raise _failed(f"the record {values.id} is as If-None-Match says it must not be")
         # checked again by the transaction that writes
         expected = revision if values.expected is None else values.expected
@@ -95,7 +108,12 @@ _READS = frozenset(("get_entity", "get_moment", "get_record", "get_resource", "g
 
 
 def _has(tags: _Tags | list[str], revision: int) -> bool:
-    return not {"*", etag(revision), etag(revision, is_zipped=True)}.isdisjoint(tags)
+    """Whether one is of this revision: what was sent of it besides decides nothing."""
+    return any(one == "*" or one.strip('"').partition("-")[0] == str(revision) for one in tags)
+
+
+def _plain(tag: str) -> str:
+    return tag.strip('"').removesuffix(_ZIPPED)
 
 
 def _tags(headers: Headers, name: Literal["If-Match", "If-None-Match"]) -> _Tags | None:

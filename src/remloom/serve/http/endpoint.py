@@ -125,10 +125,11 @@ class Endpoint:
         if not (reply.revision and is_now and has_tag(operation, self._read)):
             return reply.response()
         is_zipped = takes_gzip(request.scope) and len(reply.body) >= LEAST_ZIPPED
-        response = reply.response(ETag=etag(reply.revision, is_zipped=is_zipped))
+        tag = etag(reply.revision, reply.body, is_zipped=is_zipped)
+        response = reply.response(ETag=tag)
         if conditions is not None and operation is self._read:
             conditions.check(reply.revision, getattr(values, "id", ""))
-            if conditions.is_known(reply.revision):
+            if conditions.is_known(tag):
                 return NotModifiedResponse(response.headers)
         return response
 
