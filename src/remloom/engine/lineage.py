@@ -26,7 +26,14 @@ from ..model import (
 )
 from ..model.premises import Stale
 from ..model.records import set_values
-from ..model.supersession import AMENDS, REPLACES, amended_of, said_text, superseded_of
+from ..model.supersession import (
+    AMENDS,
+    REPLACES,
+    amended_of,
+    is_hidden,
+    said_text,
+    superseded_of,
+)
 from ..store.contract import Store
 from ..store.meanings import by_id, own_keys
 from ..store.premises import find_stale, mark_edges, named
@@ -279,7 +286,9 @@ def _records_of(store: Store, id_or_label: str) -> list[Record]:
         return [record]
     key = labels.key(id_or_label)
     found = store.records.lookup([key], limit=MOST_NAMESAKES)[key]
-    return found or targets(store, [id_or_label])[id_or_label]
+    # what was replaced is shown by its id, and by a label that nothing newer has
+    shown = [record for record in found if not is_hidden(record)]
+    return shown or found or targets(store, [id_or_label])[id_or_label]
 
 
 def _records_at(
