@@ -30,7 +30,7 @@ from remloom.retrieve import recall
 from remloom.retrieve.candidates import Candidates
 from remloom.retrieve.episodes import measures
 from remloom.retrieve.episodes.measures import AMENDS, DECIDES, ORDER, TURNS, Columns, Words
-from remloom.retrieve.episodes.sessions import Session, Sessions, gains_of
+from remloom.retrieve.episodes.sessions import ChatSession, ChatSessions, gains_of
 from remloom.retrieve.question import RecallQuestion
 from remloom.store.contract import Store
 
@@ -123,7 +123,7 @@ def _ask(domain: str, memory: Memory, some: Sequence[Ask]) -> Iterator[Asked]:
             memory.recall(text, now=now, unit="episode", abstain=False)
             for store, candidates, question in seen:
                 gains = gains_of(candidates)
-                sessions = Sessions(store, question.vector, None).of(gains, known=candidates)
+                sessions = ChatSessions(store, question.vector, None).of(gains, known=candidates)
                 if not sessions:
                     continue
                 words = Words(sessions)
@@ -145,7 +145,7 @@ def _ask(domain: str, memory: Memory, some: Sequence[Ask]) -> Iterator[Asked]:
                 )
 
 
-def _ids(session: Session) -> set[str]:
+def _ids(session: ChatSession) -> set[str]:
     return {id for turn in session.turns for id in turn.message_ids}
 
 
@@ -187,7 +187,7 @@ def of_decides(asked: Sequence[Asked], order: dict[str, float]) -> list[Row]:
 def _turns(
     domain: str,
     text: str,
-    sessions: Sequence[Session],
+    sessions: Sequence[ChatSession],
     gold: frozenset[str],
     amending: frozenset[str],
     top: float,
@@ -205,14 +205,14 @@ def _turns(
     return rows
 
 
-def _deciding(session: Session, gold: frozenset[str]) -> list[int]:
+def _deciding(session: ChatSession, gold: frozenset[str]) -> list[int]:
     return [n for n, turn in enumerate(session.turns) if gold & set(turn.message_ids)]
 
 
 def _pairs(
     domain: str,
     text: str,
-    sessions: Sequence[Session],
+    sessions: Sequence[ChatSession],
     words: Words,
     gold: frozenset[str],
     amending: frozenset[str],

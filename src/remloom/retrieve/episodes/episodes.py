@@ -35,7 +35,7 @@ from .measures import (
     probabilities,
     weigh,
 )
-from .sessions import Session, Sessions, gains_of
+from .sessions import ChatSession, ChatSessions, gains_of
 
 PART = "episode"
 MOST = 3  # episodes, besides what amends them
@@ -56,10 +56,10 @@ _SURE = 0.5  # probability, below which nothing decides
 class _Chosen(NamedTuple):
     """A session that is given."""
 
-    session: Session
+    session: ChatSession
     share: float  # probability that it decides, or that of what it amends
     reasons: tuple[Reason, ...]
-    earlier: Session | None = None  # what it amends
+    earlier: ChatSession | None = None  # what it amends
 
 
 def find_episodes(
@@ -68,7 +68,7 @@ def find_episodes(
     """Find the few episodes that decide what is asked, each behind what amends it; or none, and
     why."""
     gains = gains_of(candidates)
-    sessions = Sessions(store, question.vector, question.predicate)
+    sessions = ChatSessions(store, question.vector, question.predicate)
     found = sessions.of(gains, known=candidates)
     if not found:
         return [], ""
@@ -86,8 +86,8 @@ class _Search:
         store: Store,
         question: RecallQuestion,
         candidates: Candidates,
-        sessions: Sessions,
-        found: Sequence[Session],
+        sessions: ChatSessions,
+        found: Sequence[ChatSession],
     ) -> None:
         self._store = store
         self._question = question
@@ -125,7 +125,7 @@ class _Search:
         chosen: dict[str, _Chosen] = {}
         total = 0.0
         most = min(MOST, self._question.options.limit)
-        firsts: list[tuple[Session, float, tuple[Reason, ...]]] = []
+        firsts: list[tuple[ChatSession, float, tuple[Reason, ...]]] = []
         for first in zip(self._found[:most], self._shares, self._reasons, strict=False):
             if firsts and (total >= _ENOUGH or first[1] < _LEAST):
                 break
@@ -180,10 +180,10 @@ class _Search:
         reason = Reason(part=AMENDS, share=best, note=f"amended by {one.session.name}")
         return [_Chosen(other, one.share, (reason,))]
 
-    def _needed(self, other: Session) -> float:
+    def _needed(self, other: ChatSession) -> float:
         return _BOTH_GIVEN if other.id in self._given else _AMENDED
 
-    def _proposed(self, session: Session, deciding: Sequence[int]) -> list[Session]:
+    def _proposed(self, session: ChatSession, deciding: Sequence[int]) -> list[ChatSession]:
         """Further sessions with turns that are like what was decided, or have its words."""
         spec = SearchSpec(_PROPOSED, "resources", self._question.predicate)
         text = " ".join(session.turns[number].content for number in deciding)
@@ -195,11 +195,11 @@ class _Search:
         ids = [match.record.id for match in matches if match.record.id not in known]
         return self._sessions.of({id: float(ids.count(id)) for id in ids}, _MORE) if ids else []
 
-    def _amends(self, later: Session, earlier: Session, deciding: Sequence[int]) -> float:
+    def _amends(self, later: ChatSession, earlier: ChatSession, deciding: Sequence[int]) -> float:
         columns = of_pair(later, later.counts(), earlier, deciding, self._words)
         return float(probabilities(weigh(AMENDS, columns))[0])
 
-    def _deciding(self, session: Session) -> list[int]:
+    def _deciding(self, session: ChatSession) -> list[int]:
         """The turns that most likely decide."""
         log_odds = weigh(TURNS, of_turns(session, self._top))
         best: list[int] = np.argsort(-log_odds, kind="stable")[:_DECIDING].tolist()
@@ -225,7 +225,7 @@ class _Search:
             hits=tuple(self._hit(session, n, float(sure[n]), one.share) for n in told),
         )
 
-    def _hit(self, session: Session, number: int, sure: float, share: float) -> RecallHit:
+    def _hit(self, session: ChatSession, number: int, sure: float, share: float) -> RecallHit:
         turn = session.turns[number]
         reason = Reason(part=PART, share=sure, note="probability that it decides")
         if turn.id not in self._candidates:
@@ -242,5 +242,5 @@ def _reasons(columns: Columns, number: int) -> tuple[Reason, ...]:
     return tuple(sorted(found, key=lambda reason: -abs(reason.share)))
 
 
-def _amends(sure: float, earlier: Session) -> tuple[Reason, ...]:
+def _amends(sure: float, earlier: ChatSession) -> tuple[Reason, ...]:
     return (Reason(part=AMENDS, share=sure, note=f"amends {earlier.name}"),)

@@ -17,7 +17,7 @@ from ...heads.differences import content_words
 from ...model.records import ASSISTANT
 from ..candidates import asks
 from ..question import is_long
-from .sessions import Session
+from .sessions import ChatSession
 
 if TYPE_CHECKING:
     from .sessions import Floats
@@ -35,7 +35,7 @@ _SCALE = 4.0  # of differences of cosines
 class Words:
     """How rare the words of some sessions are among them."""
 
-    def __init__(self, sessions: Sequence[Session]) -> None:
+    def __init__(self, sessions: Sequence[ChatSession]) -> None:
         self.counts = [session.counts() for session in sessions]
         self._number = len(sessions)
         self._having = Counter(term for counts in self.counts for term in counts)
@@ -63,7 +63,7 @@ class Words:
         )
 
 
-def of_sessions(sessions: Sequence[Session], words: Words, question: str) -> Columns:
+def of_sessions(sessions: Sequence[ChatSession], words: Words, question: str) -> Columns:
     """How well each session fits, relative to the others: what the search found of it, how near it
     is in meaning, and its words. For a question that is long twice: what is long reports something,
     and fits a session rather than a turn."""
@@ -81,7 +81,7 @@ def of_sessions(sessions: Sequence[Session], words: Words, question: str) -> Col
     return by_length(columns, question)
 
 
-def of_first(session: Session, counts: Counter[str], words: Words, question: str) -> Columns:
+def of_first(session: ChatSession, counts: Counter[str], words: Words, question: str) -> Columns:
     """Whether the session that fits best decides at all: the same, not relative to others."""
     wanted = content_words(question).keys()
     shared = words.sum(wanted & counts.keys())
@@ -95,7 +95,7 @@ def of_first(session: Session, counts: Counter[str], words: Words, question: str
     return by_length(columns, question)
 
 
-def of_turns(session: Session, top: float, earlier: Floats | None = None) -> Columns:
+def of_turns(session: ChatSession, top: float, earlier: Floats | None = None) -> Columns:
     """How well each turn of a session tells what was decided.
 
     Args:
@@ -121,7 +121,11 @@ def of_turns(session: Session, top: float, earlier: Floats | None = None) -> Col
 
 
 def of_pair(
-    later: Session, counts: Counter[str], earlier: Session, deciding: Sequence[int], words: Words
+    later: ChatSession,
+    counts: Counter[str],
+    earlier: ChatSession,
+    deciding: Sequence[int],
+    words: Words,
 ) -> Columns:
     """Whether a session amends what some turns of an earlier one decided."""
     of_earlier = earlier.counts()
@@ -173,7 +177,7 @@ def _best(values: Floats) -> Floats:
     return best
 
 
-def _centres(sessions: Sequence[Session]) -> list[float]:
+def _centres(sessions: Sequence[ChatSession]) -> list[float]:
     """How near each session as a whole is to the question."""
     # the vectors of turns add up, and so do their cosines
     return [

@@ -30,7 +30,7 @@ _AT_ONCE = 500  # turns that are got by one query
 _SESSION = "conversation"  # type of a moment
 
 
-class Session(Struct, frozen=True, eq=False):
+class ChatSession(Struct, frozen=True, eq=False):
     """A session of a chat. What was read or written outside of chats is one by itself: a note
     alone, of a document what was found."""
 
@@ -65,7 +65,7 @@ class Session(Struct, frozen=True, eq=False):
         """In how many turns each term is."""
         return Counter(term for some in self.terms for term in some)
 
-    def is_before(self, other: Session) -> bool:
+    def is_before(self, other: ChatSession) -> bool:
         """Whether it ended before the other began; of what has no times nobody knows."""
         ends, starts = self.ends_at, other.starts_at
         return ends is not None and starts is not None and ends < starts
@@ -79,7 +79,7 @@ class _Found(NamedTuple):
     ids: Sequence[str]
 
 
-class Sessions:
+class ChatSessions:
     """Reads sessions; each once.
 
     Args:
@@ -93,7 +93,7 @@ class Sessions:
         self._store = store
         self._vector = None if vector is None else np.asarray(vector, np.float32)
         self._where = where
-        self._known: dict[str, Session] = {}
+        self._known: dict[str, ChatSession] = {}
 
     def of(
         self,
@@ -101,7 +101,7 @@ class Sessions:
         most: int = _MOST,
         *,
         known: Candidates | None = None,
-    ) -> list[Session]:
+    ) -> list[ChatSession]:
         """The sessions of these texts, by id: those with the highest sums first.
 
         Args:
@@ -157,7 +157,7 @@ class Sessions:
             if not kept:
                 continue
             numbers = [places[turn.id] for turn in kept]
-            self._known[one.id] = Session(
+            self._known[one.id] = ChatSession(
                 id=one.id,
                 name=one.name,
                 turns=kept,

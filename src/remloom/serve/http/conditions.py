@@ -23,14 +23,14 @@ _ZIPPED = "-gzip"
 _Tags: TypeAlias = tuple[str, ...]  # `("*",)` for any
 
 
-class Conditions(Struct, frozen=True):
+class RequestConditions(Struct, frozen=True):
     """What a request's `If-Match` and `If-None-Match` say; None: nothing."""
 
     match: _Tags | None = None
     none_match: _Tags | None = None
 
     @classmethod
-    def of(cls, headers: Headers) -> Conditions | None:
+    def of(cls, headers: Headers) -> RequestConditions | None:
         """Read the conditions of a request; None without any.
 
         Raises:
@@ -76,7 +76,7 @@ def has_tag(operation: Operation, read: Operation | None) -> bool:
 
 
 def conditional(
-    operation: Operation, read: Operation | None, conditions: Conditions | None
+    operation: Operation, read: Operation | None, conditions: RequestConditions | None
 ) -> Operation:
     """Give an operation that writes only if a request's conditions hold.
 

@@ -27,7 +27,7 @@ from ..problems import problem, refusal, unexpected
 from ..service import Service
 from ..workers import Workers
 from .arguments import Arguments
-from .conditions import Conditions, conditional, etag, has_tag
+from .conditions import RequestConditions, conditional, etag, has_tag
 from .events import stream_events, wants_events
 from .streams import receive_stream, send_stream
 
@@ -93,7 +93,7 @@ class Endpoint:
         # before the body is read: a caller who may not costs nothing
         caller.check(operation)
         key = _key_of(request, operation)
-        conditions = Conditions.of(request.headers)
+        conditions = RequestConditions.of(request.headers)
         operation = conditional(operation, self._read, conditions)
         values = await arguments.read(request)
         if operation.carries == "out":
@@ -118,7 +118,7 @@ class Endpoint:
         operation: Operation,
         values: Struct,
         reply: JsonReply,
-        conditions: Conditions | None,
+        conditions: RequestConditions | None,
     ) -> Response:
         """Answer with the entity tag of a record, or that it is known already."""
         is_now = getattr(values, "as_of", None) is None
