@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from remloom.hooks.injections import Injection, Injections
+from remloom.hooks.injections import Injected, Injections
 from remloom.serve.cli.app import program
 
 Typed = Callable[..., Result]
@@ -83,7 +83,7 @@ def test_the_log_has_what_was_given_the_newest_first(typed: Typed) -> None:
     typed("install", "claude-code")
     injections = Injections(Path.home() / "data" / "hooks")
     for number, why in enumerate(("the first", "the second")):
-        injection = Injection(
+        injection = Injected(
             at=datetime(2026, 3, 2, 10, number, tzinfo=UTC),
             client="claude-code",
             kind="prompt",

@@ -13,8 +13,8 @@ from ..memory import Memory
 from ..settings import Settings
 from . import brief, prompt, switch
 from .events import Event
-from .given import Given
-from .injections import Injection, Injections
+from .given import AgentContext
+from .injections import Injected, Injections
 from .project import Project, find_project
 
 _KNOWN = 30.0  # seconds that what a folder belongs to is not asked again
@@ -28,7 +28,7 @@ class Answers:
         self._settings = Settings.load(home=str(folder.parent))
         self._injections = Injections(folder)
         self._memories: dict[str, Memory] = {}
-        self._briefs: dict[str, Given] = {}
+        self._briefs: dict[str, AgentContext] = {}
         self._projects: dict[str, tuple[float, Project]] = {}
         self._lock = Lock()
 
@@ -43,14 +43,14 @@ class Answers:
                 memory.close()
             self._memories.clear()
 
-    def given(self, event: Event) -> Given:
+    def given(self, event: Event) -> AgentContext:
         """What the agent is given for an event."""
         if event.kind not in ("start", "prompt"):
-            return Given()
+            return AgentContext()
         begun = time.perf_counter()
         project = self._project(event.folder)
         if self._is_off(project, event):
-            return Given(why="hooks are off")
+            return AgentContext(why="hooks are off")
         memory = self._memory(project)
         if event.kind == "start":
             given = self._brief(memory, project)
@@ -58,10 +58,10 @@ class Answers:
             given = prompt.of(memory, event.prompt, self._injections.given(event.session))
         return replace(given, milliseconds=round((time.perf_counter() - begun) * 1000, 1))
 
-    def log(self, event: Event, given: Given) -> None:
+    def log(self, event: Event, given: AgentContext) -> None:
         """Note that the agent was given it."""
         if event.kind in ("start", "prompt"):
-            injection = Injection(
+            injection = Injected(
                 at=datetime.now(UTC),
                 client=event.client,
                 kind=event.kind,
@@ -83,11 +83,11 @@ class Answers:
         memory.read(event.transcript)
         self._briefs[project.tenant] = brief.make(memory, project)
 
-    def still_holds(self, event: Event, given: Given) -> bool:
+    def still_holds(self, event: Event, given: AgentContext) -> bool:
         """Whether what a session began with is there as it was."""
         return brief.still_holds(self._memory(self._project(event.folder)), given)
 
-    def _brief(self, memory: Memory, project: Project) -> Given:
+    def _brief(self, memory: Memory, project: Project) -> AgentContext:
         made = self._briefs.get(project.tenant)
         if made is None or not brief.still_holds(memory, made):
             made = self._briefs[project.tenant] = brief.make(memory, project)

@@ -25,7 +25,7 @@ from ..model.records import ASSISTANT, role_of
 from ..predicates import Eq, In, Query
 from ..retrieve.prompt_context import count_tokens
 from ..text.sentences import sentence_ends
-from .given import Given, enclosed
+from .given import AgentContext, enclosed
 from .project import Project
 
 TOKENS = 800  # at most
@@ -62,11 +62,11 @@ class _Line(Struct, frozen=True):
     ids: tuple[str, ...] = ()
 
 
-def make(memory: Memory, project: Project) -> Given:
+def make(memory: Memory, project: Project) -> AgentContext:
     """Make the brief of a project; empty if nothing is known of it."""
     sessions = _sessions(memory)
     if not sessions:
-        return Given(why="nothing is known of this project yet")
+        return AgentContext(why="nothing is known of this project yet")
     parts = [
         ("Decided, and not taken back since:", list(_decisions(sessions))),
         (f"The last session, of {sessions[0].date}:", list(_ending(sessions[0]))),
@@ -82,7 +82,7 @@ def make(memory: Memory, project: Project) -> Given:
     return replace(given, digest=_digest([known[id] for id in given.ids]))
 
 
-def still_holds(memory: Memory, given: Given) -> bool:
+def still_holds(memory: Memory, given: AgentContext) -> bool:
     """Whether what a brief is made of is there as it was."""
     found = memory.query_resources(Query(where=In("id", list(given.ids))))
     return len(found) == len(set(given.ids)) and _digest(found) == given.digest
@@ -174,7 +174,7 @@ def _short(text: str) -> str:
     return one if len(one) <= _QUOTED else f"{one[:_QUOTED].rstrip()} …"
 
 
-def _within(head_line: str, parts: Sequence[tuple[str, Sequence[_Line]]]) -> Given:
+def _within(head_line: str, parts: Sequence[tuple[str, Sequence[_Line]]]) -> AgentContext:
     """As many lines as the budget takes: each part's first lines before the next lines of any."""
     taken: list[list[_Line]] = [[] for _ in parts]
     most = (_DECIDED, 3, _FAILURES, _SESSIONS)
@@ -199,4 +199,4 @@ def _within(head_line: str, parts: Sequence[tuple[str, Sequence[_Line]]]) -> Giv
             texts.append("\n".join([title, *(line.text for line in lines)]))
             ids |= dict.fromkeys(id for line in lines for id in line.ids)
     text = enclosed("\n\n".join(texts))
-    return Given(text=text, ids=tuple(ids), tokens=count_tokens(text, None))
+    return AgentContext(text=text, ids=tuple(ids), tokens=count_tokens(text, None))

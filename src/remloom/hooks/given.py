@@ -7,7 +7,7 @@ from msgspec import Struct
 TAG = "remloom-memory"  # by which readers of transcripts leave it out
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class AgentContext(Struct, frozen=True, kw_only=True):
     """A text for a model's context; empty: nothing is given, and `why` says why not."""
 
     text: str = ""

@@ -18,7 +18,7 @@ _LARGEST = 1 << 20  # bytes, from which on a file is the former one
 _FILES = ("injections.jsonl", "injections.former.jsonl")
 
 
-class Injection(Struct, frozen=True, kw_only=True):
+class Injected(Struct, frozen=True, kw_only=True):
     """One reply to a hook."""
 
     at: datetime
@@ -39,7 +39,7 @@ class Injections:
         self._paths = [folder / name for name in _FILES]
         self._lock = Lock()
 
-    def add(self, injection: Injection) -> None:
+    def add(self, injection: Injected) -> None:
         """Append one. A disk that is full, or may not be written, loses it and nothing else."""
         line = msgspec.json.encode(injection) + b"\n"
         now, former = self._paths
@@ -55,9 +55,9 @@ class Injections:
             except OSError:
                 pass
 
-    def newest(self, limit: int = 50) -> list[Injection]:
+    def newest(self, limit: int = 50) -> list[Injected]:
         """The newest, the newest first."""
-        found: list[Injection] = []
+        found: list[Injected] = []
         for path in self._paths:
             found += reversed(list(_read(path)))
             if len(found) >= limit:
@@ -70,14 +70,14 @@ class Injections:
         return {id for injection in both if injection.session == session for id in injection.ids}
 
 
-def _read(path: Path) -> Iterator[Injection]:
+def _read(path: Path) -> Iterator[Injected]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError:
         return
     for line in lines:
         try:
-            yield msgspec.json.decode(line, type=Injection)
+            yield msgspec.json.decode(line, type=Injected)
         except msgspec.MsgspecError:
             # broken off while it was written
             continue

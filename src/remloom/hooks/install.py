@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from .._version import __version__
 from ..errors import InvalidInputError, RemloomError
 from . import running
-from .clients import CLIENTS, Client, Hook, Server
+from .clients import CLIENTS, CodingAgent, Hook, Server
 from .installing import files, json_text, manifest
 from .installing.changes import Change, JsonEntries, OwnFile
-from .installing.manifest import Written
+from .installing.manifest import InstalledFile
 from .place import socket_of
 
 HOOK = "hook.py"
@@ -60,7 +60,7 @@ class _Step(Struct, frozen=True):
     path: Path
     now: str | None
     then: str | None
-    written: Written | None = None  # None: it is given back
+    written: InstalledFile | None = None  # None: it is given back
 
 
 def hook_of(folder: Path) -> Hook:
@@ -120,7 +120,7 @@ def uninstall(folder: Path, names: Sequence[str], *, dry_run: bool = False) -> l
     return done
 
 
-def is_there(client: Client, environ: Mapping[str, str]) -> bool:
+def is_there(client: CodingAgent, environ: Mapping[str, str]) -> bool:
     """Whether a program is installed, or has been used."""
     found = shutil.which(client.program, path=environ.get("PATH"))
     return bool(found) or client.folder(environ).is_dir()
@@ -146,7 +146,7 @@ def _leave(path: Path, data: bytes) -> None:
 
 def _install_one(
     folder: Path,
-    client: Client,
+    client: CodingAgent,
     server: Server | None,
     environ: Mapping[str, str],
     *,
@@ -186,7 +186,7 @@ def _uninstall_one(folder: Path, name: str, *, dry_run: bool) -> Done:
         return _failed(name, error)
 
 
-def _put(change: Change, former: Written | None) -> _Step:
+def _put(change: Change, former: InstalledFile | None) -> _Step:
     """What becomes of a file: what is there of ours is taken out, and the change is put in."""
     path = Path(change.path)
     now = files.read(path)
@@ -197,7 +197,7 @@ def _put(change: Change, former: Written | None) -> _Step:
             base = _without_manifest(change, now)
         change = change.needed(base)
         then, insertions = change.apply(base)
-        written = Written(
+        written = InstalledFile(
             change=change,
             before=files.digest(base),
             after=files.digest(then),
@@ -214,7 +214,7 @@ def _without_manifest(change: Change, now: str) -> str | None:
     return change.hooks().take(now, []) if isinstance(change, JsonEntries) else now
 
 
-def _give_back(written: Written) -> _Step | None:
+def _give_back(written: InstalledFile) -> _Step | None:
     """What becomes of a file from which ours is taken; None if nothing of it is there."""
     path = Path(written.change.path)
     now = files.read(path)
@@ -223,7 +223,7 @@ def _give_back(written: Written) -> _Step | None:
     return None if now == then else _Step(path, now, then)
 
 
-def _without(written: Written, now: str | None) -> str | None:
+def _without(written: InstalledFile, now: str | None) -> str | None:
     """A file without ours: as it was, or, where it was changed since, all else as it is."""
     if now is None or files.digest(now) == written.before:
         return now

@@ -20,7 +20,7 @@ _TRIES = 3
 log = logging.getLogger(__name__)
 
 
-class Reading:
+class TranscriptReading:
     """Reads what is noted, each transcript once for all events that come meanwhile."""
 
     def __init__(self, folder: Path, answers: Answers) -> None:

@@ -30,10 +30,10 @@ import msgspec
 from . import clients
 from .answers import Answers
 from .events import Event
-from .given import Given
+from .given import AgentContext
 from .hook import brief_path
 from .place import socket_of
-from .reading import Reading
+from .reading import TranscriptReading
 
 IDLE = 15 * 60.0  # seconds without a call, after which it ends
 
@@ -77,7 +77,7 @@ class Resident:
         self._last = time.monotonic()
         self._ended = Ended()
         self._answers = Answers(folder)
-        self._reading = Reading(folder, self._answers)
+        self._reading = TranscriptReading(folder, self._answers)
 
     def end(self) -> None:
         """Let the calls that have begun be answered, and end."""
@@ -125,7 +125,7 @@ class Resident:
             return b"{}", _nothing
 
     def _leave_brief(
-        self, client: str, name: str, event: Event, given: Given, reply: bytes
+        self, client: str, name: str, event: Event, given: AgentContext, reply: bytes
     ) -> None:
         """For a session that starts while no resident is up; none of an encrypted memory."""
         path = Path(brief_path(str(self._folder), client, name, event.folder))

@@ -6,16 +6,16 @@ from typing import Any
 
 from ..events import Event
 from .claude_code import ClaudeCode
-from .client import Client, Hook, Server
+from .client import CodingAgent, Hook, Server
 from .codex import Codex
 from .copilot import Copilot
 from .cursor import Cursor
 from .gemini import Gemini
 from .opencode import OpenCode
 
-__all__ = ["CLIENTS", "Client", "Hook", "Server", "parse", "reply"]
+__all__ = ["CLIENTS", "CodingAgent", "Hook", "Server", "parse", "reply"]
 
-_ALL: tuple[Client, ...] = (
+_ALL: tuple[CodingAgent, ...] = (
     ClaudeCode(),
     Codex(),
     Gemini(),

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from ..events import Kind
 from ..installing.changes import Change, JsonEntries
-from .client import SECONDS, Client, Hook, Server, read_json, server_entry
+from .client import SECONDS, CodingAgent, Hook, Server, read_json, server_entry
 
 
-class ClaudeCode(Client):
+class ClaudeCode(CodingAgent):
     """Its hooks' limits are in seconds; a context of over 10,000 characters becomes a file."""
 
     name = "claude-code"

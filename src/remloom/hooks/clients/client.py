@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from ..events import Event, Kind
-from ..installing.changes import Change, Entry, JsonEntries
+from ..installing.changes import Change, JsonEntries, JsonEntry
 
 SECONDS = 5  # that a program waits for a hook; it answers within a fraction of one
 NAME = "remloom"  # of what is ours in a program's settings
@@ -50,7 +50,7 @@ class Server(Struct, frozen=True, kw_only=True):
         return entry | ({"env": dict(self.environment)} if self.environment else {})
 
 
-class Client:
+class CodingAgent:
     """A program, with hooks in the form of Claude Code's: several others have taken it over."""
 
     name: ClassVar[str]
@@ -94,7 +94,7 @@ class Client:
 
     def groups(
         self, hook: Hook, timeout: int, most: Mapping[str, int] | None = None
-    ) -> list[Entry]:
+    ) -> list[JsonEntry]:
         """Entries below `hooks`: each event has groups, and each of these hooks.
 
         Args:
@@ -108,13 +108,13 @@ class Client:
                 "command": hook.line(self.name, event),
                 "timeout": min(timeout, (most or {}).get(event, timeout)),
             }
-            entries.append(Entry(("hooks", event), {"hooks": [one]}, item=True))
+            entries.append(JsonEntry(("hooks", event), {"hooks": [one]}, item=True))
         return entries
 
 
 def server_entry(path: Path, table: str, entry: Mapping[str, Any]) -> JsonEntries:
     """The server in a file of JSON."""
-    return JsonEntries(str(path), (Entry((table, NAME), dict(entry)),))
+    return JsonEntries(str(path), (JsonEntry((table, NAME), dict(entry)),))
 
 
 def read_json(path: Path) -> Any:

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from ..events import Kind
 from ..installing.changes import Change, JsonEntries, TomlTable
-from .client import NAME, SECONDS, Client, Hook, Server, toml_value
+from .client import NAME, SECONDS, CodingAgent, Hook, Server, toml_value
 
 
-class Codex(Client):
+class Codex(CodingAgent):
     """It skips a hook, without a word, until its user has trusted it."""
 
     name = "codex"

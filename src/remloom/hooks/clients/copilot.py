@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from ..events import Event, Kind
 from ..installing.changes import Change, OwnFile
-from .client import NAME, SECONDS, Client, Hook, Server, read_json, server_entry
+from .client import NAME, SECONDS, CodingAgent, Hook, Server, read_json, server_entry
 
 
-class Copilot(Client):
+class Copilot(CodingAgent):
     """It takes context when a session starts, and none with a prompt."""
 
     name = "copilot"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..events import Event, Kind
-from ..installing.changes import Change, Entry, JsonEntries
-from .client import SECONDS, Client, Hook, Server, server_entry, text
+from ..installing.changes import Change, JsonEntries, JsonEntry
+from .client import SECONDS, CodingAgent, Hook, Server, server_entry, text
 
 
-class Cursor(Client):
+class Cursor(CodingAgent):
     """It takes context when a session starts, and none with a prompt."""
 
     name = "cursor"
@@ -31,10 +31,10 @@ class Cursor(Client):
         self, hook: Hook, server: Server | None, environ: Mapping[str, str]
     ) -> list[Change]:
         folder = self.folder(environ)
-        entries = [Entry(("version",), 1)]
+        entries = [JsonEntry(("version",), 1)]
         for event in self.kinds:
             one = {"command": hook.line(self.name, event), "timeout": SECONDS}
-            entries.append(Entry(("hooks", event), one, item=True))
+            entries.append(JsonEntry(("hooks", event), one, item=True))
         changes: list[Change] = [JsonEntries(str(folder / "hooks.json"), tuple(entries), hook.file)]
         if server:
             changes.append(server_entry(folder / "mcp.json", "mcpServers", server.entry()))

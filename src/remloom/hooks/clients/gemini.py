@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..events import Kind
-from ..installing.changes import Change, Entry, JsonEntries
-from .client import NAME, SECONDS, Client, Hook, Server, read_json
+from ..installing.changes import Change, JsonEntries, JsonEntry
+from .client import NAME, SECONDS, CodingAgent, Hook, Server, read_json
 
 
-class Gemini(Client):
+class Gemini(CodingAgent):
     """Its limits are in milliseconds, and the end of a session does not wait for its hook.
 
     PreCompress comes before each request, whether anything is compressed or not, and is not needed:
@@ -36,7 +36,7 @@ class Gemini(Client):
     ) -> list[Change]:
         entries = self.groups(hook, SECONDS * 1000)
         if server:
-            entries.append(Entry(("mcpServers", NAME), server.entry()))
+            entries.append(JsonEntry(("mcpServers", NAME), server.entry()))
         path = self.folder(environ) / "settings.json"
         return [JsonEntries(str(path), tuple(entries), hook.file)]
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from ..events import Event, Kind
 from ..installing.changes import Change, OwnFile
-from .client import NAME, Client, Hook, Server, server_entry, text
+from .client import NAME, CodingAgent, Hook, Server, server_entry, text
 
 
-class OpenCode(Client):
+class OpenCode(CodingAgent):
     """It has no hooks that are commands: a plugin of a few lines calls ours."""
 
     name = "opencode"

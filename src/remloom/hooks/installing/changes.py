@@ -13,7 +13,7 @@ from . import json_text
 from .json_text import Insertion
 
 
-class Entry(Struct, frozen=True):
+class JsonEntry(Struct, frozen=True):
     """A value at a path of keys, or an item of the array there."""
 
     path: tuple[str, ...]
@@ -25,7 +25,7 @@ class JsonEntries(Struct, frozen=True, tag="json"):
     """Entries of a file of JSON."""
 
     path: str
-    entries: tuple[Entry, ...]
+    entries: tuple[JsonEntry, ...]
     mark: str = ""  # by which a hook of ours is known, however it was edited
 
     def needed(self, text: str | None) -> JsonEntries:

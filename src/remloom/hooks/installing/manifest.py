@@ -13,7 +13,7 @@ from .changes import Change
 from .json_text import Insertion
 
 
-class Written(Struct, frozen=True, kw_only=True):
+class InstalledFile(Struct, frozen=True, kw_only=True):
     """A file, by the digests of what it was (empty: none was there) and of what was written."""
 
     change: Change
@@ -28,7 +28,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """What was installed in a home, by the names of programs."""
 
     version: str = ""  # of Remloom that installed last
-    clients: dict[str, list[Written]] = {}
+    clients: dict[str, list[InstalledFile]] = {}
     folders: list[str] = []  # that were made for the home
 
 

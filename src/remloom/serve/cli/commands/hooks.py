@@ -16,8 +16,8 @@ from ..frame.results import FAILED, fields_of
 from .mcp import server_command
 
 if TYPE_CHECKING:
-    from ....hooks.doctor import Finding
-    from ....hooks.injections import Injection
+    from ....hooks.doctor import Fault
+    from ....hooks.injections import Injected
     from ....hooks.install import Done
     from ....hooks.project import Project
     from ....hooks.switch import Switch
@@ -93,7 +93,7 @@ def doctor(call: Invocation) -> None:
     from ....hooks.doctor import examine
     from ..views.hooks import draw_findings
 
-    found: list[Finding] = examine(_folder(call), os.environ)
+    found: list[Fault] = examine(_folder(call), os.environ)
     data = {"home": call.settings().shown_home, "findings": found}
     call.show(fields_of(data), lambda: draw_findings(found))
     if found:
@@ -130,7 +130,7 @@ def log(call: Invocation, *, limit: int = 20) -> Report:
     from ....hooks.injections import Injections
     from ..views.hooks import draw_log
 
-    found: list[Injection] = Injections(_folder(call)).newest(limit)
+    found: list[Injected] = Injections(_folder(call)).newest(limit)
     return Report(found, lambda: draw_log(found))
 
 

@@ -13,8 +13,8 @@ from ..frame.text_formats import format_time, short_id
 from .tables import draw_nested, draw_table
 
 if TYPE_CHECKING:
-    from ....hooks.doctor import Finding
-    from ....hooks.injections import Injection
+    from ....hooks.doctor import Fault
+    from ....hooks.injections import Injected
     from ....hooks.install import Done
 
 
@@ -47,7 +47,7 @@ def draw_status(data: dict[str, Any]) -> RenderableType:
     return draw_nested(shown)
 
 
-def draw_findings(findings: Sequence[Finding]) -> RenderableType:
+def draw_findings(findings: Sequence[Fault]) -> RenderableType:
     """Draw what is wrong, each with what mends it."""
     if not findings:
         return Text("hooks work", "bold green")
@@ -59,7 +59,7 @@ def draw_findings(findings: Sequence[Finding]) -> RenderableType:
     return Group(*parts)
 
 
-def draw_log(injections: Sequence[Injection]) -> RenderableType:
+def draw_log(injections: Sequence[Injected]) -> RenderableType:
     """Draw what agents were given, a line each."""
     columns = ("at", "client", "at the", "session", "tenant", "given", "why", "tokens", "ms")
     rows = [
