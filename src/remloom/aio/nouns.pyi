@@ -20,7 +20,32 @@ from remloom.jobs import Job
 from remloom.jobs.contract import State
 from remloom.llm import Budget, LLM, UsageReport
 from remloom.memory.admin import MemoryStats
-from remloom.model import Answer, Copied, Direction, Edge, Entity, Exported, Hit, Message, Migrated, Moment, ReadReport, Recall, Receipt, Record, Registered, Resource, Row, RowsMigrated, SchemaDefinition, TargetKind, Taxonomy, TenantInfo, United, Imported as _Imported
+from remloom.model import (
+    Answer,
+    Copied,
+    Direction,
+    Edge,
+    Entity,
+    Exported,
+    Hit,
+    Message,
+    Migrated,
+    Moment,
+    ReadReport,
+    Recall,
+    Receipt,
+    Record,
+    Registered,
+    Resource,
+    Row,
+    RowsMigrated,
+    SchemaDefinition,
+    TargetKind,
+    Taxonomy,
+    TenantInfo,
+    United,
+    Imported as _Imported,
+)
 from remloom.model.reports import WrittenIds
 from remloom.predicates import Predicate, Query
 from remloom.profile.beliefs.belief import Belief
@@ -61,7 +86,7 @@ from typing import Any, IO, Literal, Unpack
 class AsyncRuns(Noun):
     """`Runs` for asyncio."""
 
-    async def list(self, kind: str='', *, limit: int | None=None) -> builtins.list[Run]:
+    async def list(self, kind: str = "", *, limit: int | None = None) -> builtins.list[Run]:
         """List the runs, newest first."""
 
     async def records(self, run: str) -> builtins.list[Record]:
@@ -70,15 +95,25 @@ class AsyncRuns(Noun):
     async def rollback(self, run: str) -> Run:
         """Take a run back: delete what it made, restore what it changed; all of it, or nothing."""
 
-    async def failed(self, kind: str='') -> builtins.list[FailedItem]:
+    async def failed(self, kind: str = "") -> builtins.list[FailedItem]:
         """List what failed because a call of the model did, with the reason."""
+
 class AsyncJobs(Noun):
     """`Jobs` for asyncio."""
 
-    async def add(self, kind: str, payload: Mapping[str, Any] | None=None, *, key: str='', not_before: datetime | None=None, every: str='', zone: str='UTC') -> Job:
+    async def add(
+        self,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str = "",
+        not_before: datetime | None = None,
+        every: str = "",
+        zone: str = "UTC",
+    ) -> Job:
         """Have `work` call a method later, in this process or another."""
 
-    async def list(self, state: State | None=None) -> builtins.list[Job]:
+    async def list(self, state: State | None = None) -> builtins.list[Job]:
         """List the jobs, or those in one state: first what is to be done, by its time, then what was done."""
 
     async def get(self, id: str) -> Job:
@@ -90,44 +125,109 @@ class AsyncJobs(Noun):
     async def remove(self, id: str) -> None:
         """Take a job out of the queue, whatever its state."""
 
-    async def work(self, *, until_idle: bool=False, kinds: Collection[str] | None=None, lease: float=60.0, on_job: Callable[[Job], None] | None=None, stop: Event | None=None) -> int:
+    async def work(
+        self,
+        *,
+        until_idle: bool = False,
+        kinds: Collection[str] | None = None,
+        lease: float = 60.0,
+        on_job: Callable[[Job], None] | None = None,
+        stop: Event | None = None,
+    ) -> int:
         """Do the jobs that are due, one after another, until `stop` is set."""
+
 class AsyncDreams(Noun):
     """`Dreams` for asyncio."""
 
-    async def moments(self, *, hours: float | None=24.0, since: datetime | None=None, model: bool | None=None, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> MaintenanceResult:
+    async def moments(
+        self,
+        *,
+        hours: float | None = 24.0,
+        since: datetime | None = None,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> MaintenanceResult:
         """Describe what happened as moments. See docs/moments.md. Source: seed 5."""
 
-    async def affinity(self, *, hours: float | None=None, since: datetime | None=None, neighbours: int=5, min_score: float | None=None, judge: bool=False, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> MaintenanceResult:
+    async def affinity(
+        self,
+        *,
+        hours: float | None = None,
+        since: datetime | None = None,
+        neighbours: int = 5,
+        min_score: float | None = None,
+        judge: bool = False,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> MaintenanceResult:
         """Connect resources that are about the same. See docs/moments.md. Source: seed 5."""
 
-    async def consolidate(self, *, min_score: float=0.95, model: bool | None=None, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> MaintenanceResult:
+    async def consolidate(
+        self,
+        *,
+        min_score: float = 0.95,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> MaintenanceResult:
         """Merge insights that say the same. See docs/metrics.md."""
 
-    async def refresh(self, ids: Sequence[str] | None=None, *, model: bool | None=None, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> RefreshResult:
+    async def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> RefreshResult:
         """Make again what rests on something that changed. See docs/changes.md."""
 
-    async def metrics(self, held_out: str | os.PathLike[str] | None=None) -> Metrics:
+    async def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
         """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
+
 class AsyncProfiles(Noun):
     """`Profiles` for asyncio."""
 
-    async def show(self, subject: str='', *, as_of: datetime | None=None) -> Profile:
+    async def show(self, subject: str = "", *, as_of: datetime | None = None) -> Profile:
         """Show what is believed of a person. See `Profile`."""
 
-    async def beliefs(self, subject: str='', *, scope: str | Sequence[str]=(), as_of: datetime | None=None) -> list[Belief]:
+    async def beliefs(
+        self, subject: str = "", *, scope: str | Sequence[str] = (), as_of: datetime | None = None
+    ) -> list[Belief]:
         """List what holds, in the narrowest of these scopes that has something on each slot."""
 
-    async def get(self, slot: str, *, subject: str='', scope: str | Sequence[str]=(), as_of: datetime | None=None) -> Belief | None:
+    async def get(
+        self,
+        slot: str,
+        *,
+        subject: str = "",
+        scope: str | Sequence[str] = (),
+        as_of: datetime | None = None,
+    ) -> Belief | None:
         """Return what holds in a slot; of a list the surest item. None if nothing is known."""
 
-    async def history(self, slot: str, *, subject: str='', scope: str='') -> list[Change]:
+    async def history(self, slot: str, *, subject: str = "", scope: str = "") -> list[Change]:
         """List how what is believed in a slot has changed, newest first."""
 
-    async def context(self, query: str | None=None, *, subject: str='', agent: str='', scope: str | Sequence[str]=(), purpose: str='', budget_tokens: int | None=None, as_of: datetime | None=None) -> ProfileContext:
+    async def context(
+        self,
+        query: str | None = None,
+        *,
+        subject: str = "",
+        agent: str = "",
+        scope: str | Sequence[str] = (),
+        purpose: str = "",
+        budget_tokens: int | None = None,
+        as_of: datetime | None = None,
+    ) -> ProfileContext:
         """Give what is known of a person as text for a prompt, quoted as data, each line cited."""
 
-    async def get_remme_context(self, query: str, *, purpose: str='') -> str:
+    async def get_remme_context(self, query: str, *, purpose: str = "") -> str:
         """Give the context for a query: USER MEMORIES, and USER PREFERENCES."""
 
     async def subjects(self) -> list[str]:
@@ -139,34 +239,106 @@ class AsyncProfiles(Noun):
     async def slot(self, name: str) -> Slot:
         """Return the slot of this id, alias, label or end of a path."""
 
-    async def why(self, slot: str, value: Value | None=None, *, subject: str='', scope: str='', as_of: datetime | None=None) -> Explanation:
+    async def why(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        subject: str = "",
+        scope: str = "",
+        as_of: datetime | None = None,
+    ) -> Explanation:
         """Explain a belief by its evidence: who said what, where and when."""
 
-    async def changes(self, since: datetime | None=None, *, subject: str='') -> list[Change]:
+    async def changes(self, since: datetime | None = None, *, subject: str = "") -> list[Change]:
         """List how what is believed has changed since a time, newest first; default all changes."""
 
-    async def set(self, slot: str, value: Value, *, subject: str='', scope: str='', hard: bool=False, since: datetime | None=None, note: str='') -> Belief:
+    async def set(
+        self,
+        slot: str,
+        value: Value,
+        *,
+        subject: str = "",
+        scope: str = "",
+        hard: bool = False,
+        since: datetime | None = None,
+        note: str = "",
+    ) -> Belief:
         """Say what holds. Nothing that is read ends it; of a list this is one more item."""
 
-    async def confirm(self, slot: str, value: Value | None=None, *, subject: str='', scope: str='') -> Belief:
+    async def confirm(
+        self, slot: str, value: Value | None = None, *, subject: str = "", scope: str = ""
+    ) -> Belief:
         """Say that what is believed is so. What said it first is trusted more from then on."""
 
-    async def reject(self, slot: str, value: Value | None=None, *, subject: str='', scope: str='', note: str='') -> Belief:
+    async def reject(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        subject: str = "",
+        scope: str = "",
+        note: str = "",
+    ) -> Belief:
         """Say that what is believed is not so, and end it."""
 
-    async def correct(self, slot: str, value: Value, *, was: Value | None=None, reason: Reason='wrong', since: datetime | None=None, subject: str='', scope: str='', note: str='') -> Belief:
+    async def correct(
+        self,
+        slot: str,
+        value: Value,
+        *,
+        was: Value | None = None,
+        reason: Reason = "wrong",
+        since: datetime | None = None,
+        subject: str = "",
+        scope: str = "",
+        note: str = "",
+    ) -> Belief:
         """Say what holds in place of what is believed."""
 
-    async def retire(self, slot: str, value: Value | None=None, *, at: datetime | None=None, subject: str='', scope: str='', note: str='') -> Belief:
+    async def retire(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        at: datetime | None = None,
+        subject: str = "",
+        scope: str = "",
+        note: str = "",
+    ) -> Belief:
         """End what is believed: it was so until then. Default now."""
 
-    async def pin(self, slot: str, value: Value | None=None, *, pinned: bool=True, subject: str='', scope: str='') -> Belief:
+    async def pin(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        pinned: bool = True,
+        subject: str = "",
+        scope: str = "",
+    ) -> Belief:
         """Give a belief to every agent, whatever it is asked."""
 
-    async def hide(self, slot: str, value: Value | None=None, *, hidden: bool=True, subject: str='', scope: str='') -> Belief:
+    async def hide(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        hidden: bool = True,
+        subject: str = "",
+        scope: str = "",
+    ) -> Belief:
         """Give a belief to no agent any more, without forgetting it."""
 
-    async def forget(self, slot: str, value: Value | None=None, *, subject: str='', scope: str='', dry_run: bool=False) -> Receipt:
+    async def forget(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        subject: str = "",
+        scope: str = "",
+        dry_run: bool = False,
+    ) -> Receipt:
         """Forget a belief with all its evidence, and what was decided of it, such as that it is hidden. What said it stays: the receipt names it in `named_in`."""
 
     async def define_slot(self, slot: Slot | Mapping[str, Any]) -> Slot:
@@ -178,45 +350,86 @@ class AsyncProfiles(Noun):
     async def candidates(self) -> list[Candidate]:
         """List the extras that three independent pieces of evidence or more speak for."""
 
-    async def promote(self, extra: str, *, id: str='', label: str='', kind: str='', **fields: Any) -> Slot:
+    async def promote(
+        self, extra: str, *, id: str = "", label: str = "", kind: str = "", **fields: Any
+    ) -> Slot:
         """Make a slot of an extra, for everybody of whom it is known; returns the slot."""
 
-    async def export(self, path: str | os.PathLike[str] | None=None, *, format: Literal['', 'json', 'markdown']='', subject: str='', as_of: datetime | None=None) -> str:
+    async def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        format: Literal["", "json", "markdown"] = "",
+        subject: str = "",
+        as_of: datetime | None = None,
+    ) -> str:
         """Return what is known of a person as a text, and write it into a new file if one is given."""
 
     async def import_(self, path: str | os.PathLike[str]) -> Imported:
         """Take in what `export` wrote as JSON, here or elsewhere; all of it, or nothing."""
 
-    async def observe(self, source: str | os.PathLike[str] | None=None, *, category: str='note', limit: int | None=None, model: bool | None=None, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> ScanResult:
+    async def observe(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        category: str = "note",
+        limit: int | None = None,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> ScanResult:
         """Look at what was read since the last scan, the newest first, for what it says of people."""
 
-    async def bootstrap(self, *, model: bool | None=None, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> ScanResult:
+    async def bootstrap(
+        self,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> ScanResult:
         """Look again at everything that is remembered, also at what was looked at; nothing twice."""
 
     async def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""
 
-    async def normalise(self, *, now: bool=True, model: bool | None=None, dry_run: bool=False, budget: Budget | None=None, progress: Progress | None=None) -> NormaliseResult:
+    async def normalise(
+        self,
+        *,
+        now: bool = True,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> NormaliseResult:
         """Find the slots that staged claims belong to. Source: seed 4."""
 
     async def learned(self) -> list[Learned]:
         """List what answers have taught: how far what is trusted, how fast what changes."""
+
 class AsyncSchemas(Noun):
     """`Schemas` for asyncio."""
 
-    async def register(self, definition: DefinitionInput | None=None, *, mapping: Mapping[str, str | None] | None=None, **parts: Unpack[DefinitionParts]) -> Registered:
+    async def register(
+        self,
+        definition: DefinitionInput | None = None,
+        *,
+        mapping: Mapping[str, str | None] | None = None,
+        **parts: Unpack[DefinitionParts],
+    ) -> Registered:
         """Register a schema, or a new version of one; the same definition again changes nothing."""
 
     async def list(self) -> builtins.list[SchemaDefinition]:
         """List the definitions of the schemas that are registered, by name."""
 
-    async def get(self, name: str, version: int | None=None) -> SchemaDefinition:
+    async def get(self, name: str, version: int | None = None) -> SchemaDefinition:
         """Get the definition of a schema, as it is or as it was in a version."""
 
-    async def drop(self, name: str, *, rows: bool=False, keep_away: bool=False) -> Receipt:
+    async def drop(self, name: str, *, rows: bool = False, keep_away: bool = False) -> Receipt:
         """Remove a schema with all its versions."""
 
-    async def migrate(self, name: str, progress: Progress | None=None) -> RowsMigrated:
+    async def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:
         """Write the rows of earlier versions again, as the schema is today."""
 
     async def create_row(self, row: Row) -> str:
@@ -234,22 +447,49 @@ class AsyncSchemas(Noun):
     async def set_taxonomy(self, taxonomy: Taxonomy) -> None:
         """Set the taxonomy, in place of the one there is."""
 
-    async def discover(self, url: str, name: str='', *, tables: Sequence[str] | None=None, relationships: bool=True, sample: int=20000, progress: Progress | None=None) -> Plan:
+    async def discover(
+        self,
+        url: str,
+        name: str = "",
+        *,
+        tables: Sequence[str] | None = None,
+        relationships: bool = True,
+        sample: int = 20000,
+        progress: Progress | None = None,
+    ) -> Plan:
         """Look at a database that is there, and propose what becomes of it. Nothing is written."""
 
-    async def rediscover(self, source: str, *, tables: Sequence[str] | None=None, relationships: bool=True, sample: int=20000, progress: Progress | None=None) -> Plan:
+    async def rediscover(
+        self,
+        source: str,
+        *,
+        tables: Sequence[str] | None = None,
+        relationships: bool = True,
+        sample: int = 20000,
+        progress: Progress | None = None,
+    ) -> Plan:
         """Look at a database by its name: a source that was registered, or one whose URL the variable `REMLOOM_SOURCE_<NAME>` has. As `discover` does, it writes nothing."""
 
-    async def register_from_discovery(self, plan: Plan, entity_mapping: Mapping[str, str] | None=None, *, url: str | None=None) -> tuple[Registered, ...]:
+    async def register_from_discovery(
+        self, plan: Plan, entity_mapping: Mapping[str, str] | None = None, *, url: str | None = None
+    ) -> tuple[Registered, ...]:
         """Register the schemas of a plan, and its database as a source to be synced."""
 
     async def sources(self) -> builtins.list[Source]:
         """List the databases that were registered, by name."""
 
-    async def sync(self, source: str, *, dry_run: bool=False, history: bool=False, url: str | None=None, progress: Progress | None=None) -> SyncReport:
+    async def sync(
+        self,
+        source: str,
+        *,
+        dry_run: bool = False,
+        history: bool = False,
+        url: str | None = None,
+        progress: Progress | None = None,
+    ) -> SyncReport:
         """Bring the rows of a database up to date: what is new, changed and gone."""
 
-    async def identify(self, schema: str, by: Sequence[str]=()) -> None:
+    async def identify(self, schema: str, by: Sequence[str] = ()) -> None:
         """Say which fields identify the rows of a followed database, in whatever source: rows of one type that have such a value in common are one thing from the next sync on."""
 
     async def unite(self, first: str, second: str) -> United:
@@ -258,8 +498,9 @@ class AsyncSchemas(Noun):
     async def separate(self, first: str, second: str) -> None:
         """Say that two rows are two things: they are not united again, unless by `unite`."""
 
-    async def drift(self, source: str, *, accept: bool=False, url: str | None=None) -> Drift:
+    async def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered."""
+
 class AsyncAdmin(Noun):
     """`Admin` for asyncio."""
 
@@ -290,13 +531,15 @@ class AsyncAdmin(Noun):
     async def stats(self) -> MemoryStats:
         """Count records by schema and type, edges by type, vectors, queued texts, and bytes."""
 
-    def records(self, schema: str | None=None) -> AsyncIterator[Record]:
+    def records(self, schema: str | None = None) -> AsyncIterator[Record]:
         """Yield the records of a schema, or of all schemas, in the order they were written."""
 
-    async def describe(self, id_or_label: str, *, as_of: datetime | None=None) -> lineage.RecordView:
+    async def describe(
+        self, id_or_label: str, *, as_of: datetime | None = None
+    ) -> lineage.RecordView:
         """Describe one thing: its records, edges in and out, what it came from, what came of it."""
 
-    async def complete(self, prefix: str, limit: int=10) -> list[str]:
+    async def complete(self, prefix: str, limit: int = 10) -> list[str]:
         """List names and aliases that begin with a prefix, in order of their keys."""
 
     async def delete_edge(self, src: str, rel_type: str, dst: str) -> None:
@@ -305,7 +548,7 @@ class AsyncAdmin(Noun):
     async def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
         """Let records expire at a time, or never (None); nothing else of them changes."""
 
-    async def sweep(self, *, limit: int | None=None) -> Receipt:
+    async def sweep(self, *, limit: int | None = None) -> Receipt:
         """Forget the records that have expired, with all that was made of them."""
 
     async def check(self) -> list[str]:
@@ -314,55 +557,70 @@ class AsyncAdmin(Noun):
     async def optimize(self) -> None:
         """Finish background work on indexes now; may take minutes. Answers are right without."""
 
-    async def reembed(self, embedder: Embedder | str | None=None, progress: Progress | None=None) -> int:
+    async def reembed(
+        self, embedder: Embedder | str | None = None, progress: Progress | None = None
+    ) -> int:
         """Move this memory to another embedder; returns how many texts were embedded."""
 
-    async def usage(self, *, run: str | None=None, since: datetime | None=None) -> UsageReport:
+    async def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
         """Report what the language model was used for: calls, tokens, US dollars and time."""
 
-    async def audit(self, limit: int=100, *, before: datetime | None=None) -> list[AuditEntry]:
+    async def audit(self, limit: int = 100, *, before: datetime | None = None) -> list[AuditEntry]:
         """List what was asked of this memory over a server, newest first."""
 
-    async def export(self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool=True) -> Exported:
+    async def export(
+        self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True
+    ) -> Exported:
         """Write everything as JSON lines into a new file, or into an open stream; returns counts."""
 
-    async def import_(self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool=False) -> _Imported:
+    async def import_(
+        self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
+    ) -> _Imported:
         """Write an export into this memory, by id: all of it, or nothing; returns counts."""
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy this tenant, as encrypted as it is, into a new folder."""
+
 class AsyncReader(AsyncClosing, Noun):
     """`Reader` for asyncio."""
 
     async def close(self) -> None:
         """Let go of the documents; they stay in the memory. Closing twice is fine."""
 
-    async def open(self, path: str | os.PathLike[str], name: str | None=None) -> DocumentStats:
+    async def open(self, path: str | os.PathLike[str], name: str | None = None) -> DocumentStats:
         """Open a document beside those that are open. Source: seed 3."""
 
-    async def open_text(self, text: str, name: str='text') -> DocumentStats:
+    async def open_text(self, text: str, name: str = "text") -> DocumentStats:
         """Read a text into the memory and open it. Source: seed 3, `load_text`."""
 
-    async def open_rows(self, rows: Iterable[Mapping[str, Any]], name: str='rows') -> DocumentStats:
+    async def open_rows(
+        self, rows: Iterable[Mapping[str, Any]], name: str = "rows"
+    ) -> DocumentStats:
         """Read rows into the memory and open them, a line each. Source: seed 3, `load_dataframe`."""
 
     @property
     def documents(self) -> list[DocumentStats]:
         """The documents that are open, in numbers, in the order in which they were opened."""
 
-    async def outline(self, document: str | None=None, *, budget_tokens: int=...) -> Outline:
+    async def outline(self, document: str | None = None, *, budget_tokens: int = ...) -> Outline:
         """Outline a document, or all that are open: their sections with lines, pages and words."""
 
-    async def lines(self, first: int, last: int | None=None, document: str | None=None) -> Passage:
+    async def lines(
+        self, first: int, last: int | None = None, document: str | None = None
+    ) -> Passage:
         """Read lines of a document, both included."""
 
-    async def search(self, words: str, *, limit: int=20, document: str | None=None) -> list[Passage]:
+    async def search(
+        self, words: str, *, limit: int = 20, document: str | None = None
+    ) -> list[Passage]:
         """Find the lines with some of these words, best first: as written and in a row, then all."""
 
-    async def find(self, question: str, *, words: int=2000, document: str | None=None) -> list[Passage]:
+    async def find(
+        self, question: str, *, words: int = 2000, document: str | None = None
+    ) -> list[Passage]:
         """Find what to read for a question: passages in the order to read them. Needs no model."""
 
-    async def sql(self, text: str, *, fix: bool=True) -> Rows:
+    async def sql(self, text: str, *, fix: bool = True) -> Rows:
         """Answer a SELECT over the lines that are open, as DuckDB reads it. Source: seed 3."""
 
     async def schema(self) -> TableSchema:
@@ -374,10 +632,27 @@ class AsyncReader(AsyncClosing, Noun):
     async def ranges_read(self) -> dict[str, list[tuple[int, int]]]:
         """Return the lines of each document that were shown so far: first and last, by its name."""
 
-    async def ask(self, question: str, *, turns: int=6, budget_tokens: int=30000, seconds: float | None=None, session: str | None=None, told: EventCallback | None=None) -> Reading:
+    async def ask(
+        self,
+        question: str,
+        *,
+        turns: int = 6,
+        budget_tokens: int = 30000,
+        seconds: float | None = None,
+        session: str | None = None,
+        told: EventCallback | None = None,
+    ) -> Reading:
         """Let a model answer a question from what is open: it reads, and what it says is checked."""
 
-    def stream(self, question: str, *, turns: int=6, budget_tokens: int=30000, seconds: float | None=None, session: str | None=None) -> AsyncIterator[ReadEvent]:
+    def stream(
+        self,
+        question: str,
+        *,
+        turns: int = 6,
+        budget_tokens: int = 30000,
+        seconds: float | None = None,
+        session: str | None = None,
+    ) -> AsyncIterator[ReadEvent]:
         """Answer a question as `ask` does, and yield the events as they happen."""
 
     async def keep(self, reading: Reading) -> str:
@@ -394,6 +669,7 @@ class AsyncReader(AsyncClosing, Noun):
 
     async def stats(self) -> dict[str, Any]:
         """Return what was asked and read so far, in numbers. Source: seed 3, `session_stats`."""
+
 class HomeInThreads(InThreads, metaclass=ABCMeta):
     """`Home` for asyncio."""
 
@@ -412,24 +688,43 @@ class HomeInThreads(InThreads, metaclass=ABCMeta):
     async def repair(self, tenant: str) -> list[str]:
         """Go on with what is whole of a tenant that has lost acknowledged writes."""
 
-    async def migrate(self, *, citus: bool=False) -> Migrated:
+    async def migrate(self, *, citus: bool = False) -> Migrated:
         """Bring a PostgreSQL database to the schema this version knows."""
 
-    async def copy(self, target: str | os.PathLike[str], *, tenant: str | None=None, to_tenant: str | None=None, to_key: str | None=None, plain: bool=False, progress: Progress | None=None) -> Copied:
+    async def copy(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        tenant: str | None = None,
+        to_tenant: str | None = None,
+        to_key: str | None = None,
+        plain: bool = False,
+        progress: Progress | None = None,
+    ) -> Copied:
         """Copy a tenant into another home, a folder or a database either, and verify it."""
 
-    async def grant(self, tenant: str, *, to: str, may: Sequence[Use]=..., schemas: Sequence[str]=('resources',), where: Predicate | str | None=None, until: datetime | str | None=None) -> Grant:
+    async def grant(
+        self,
+        tenant: str,
+        *,
+        to: str,
+        may: Sequence[Use] = ...,
+        schemas: Sequence[str] = ("resources",),
+        where: Predicate | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Grant:
         """Let one tenant find what another remembers, by `Federation`. See docs/federation.md."""
 
-    async def grants(self, tenant: str='', *, to: str='') -> list[Grant]:
+    async def grants(self, tenant: str = "", *, to: str = "") -> list[Grant]:
         """List the grants that were not revoked, newest first; those that have ended too."""
 
-    async def revoke(self, tenant: str, *, to: str, id: str='') -> int:
+    async def revoke(self, tenant: str, *, to: str, id: str = "") -> int:
         """End what a tenant granted another, from the next question on; returns how many grants."""
 
     @staticmethod
-    async def new_key(file: str | os.PathLike[str] | None=None) -> str:
+    async def new_key(file: str | os.PathLike[str] | None = None) -> str:
         """Make a master key, 64 hex digits; write it into a new, private file if one is given."""
+
 class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     """`Memory` for asyncio."""
 
@@ -460,7 +755,13 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     def admin(self) -> AsyncAdmin:
         """Chores: `stats`, `check`, `export`, `backup`, `sweep`, `usage`, …; and the settings."""
 
-    async def write(self, records: Iterable[Record | Edge], *, expected: Mapping[str, int | None] | None=None, wait: bool=False) -> WrittenIds:
+    async def write(
+        self,
+        records: Iterable[Record | Edge],
+        *,
+        expected: Mapping[str, int | None] | None = None,
+        wait: bool = False,
+    ) -> WrittenIds:
         """Write any mix of records and edges as one atomic batch; on disk when it returns."""
 
     async def create_resource(self, resource: Resource) -> str:
@@ -475,31 +776,48 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     async def create_edge(self, edge: Edge) -> None:
         """Connect two labels, or strengthen their connection. Source: seed 2."""
 
-    async def update_entity(self, id: str, properties: Mapping[str, Any] | None=None, *, expected: int | None=None, **changes: Any) -> Entity:
+    async def update_entity(
+        self,
+        id: str,
+        properties: Mapping[str, Any] | None = None,
+        *,
+        expected: int | None = None,
+        **changes: Any,
+    ) -> Entity:
         """Change an entity: merge `properties` into its own, replace whole fields by `changes`."""
 
     async def unreplace(self, id: str) -> Resource:
         """Undo that a text was replaced or amended, by the older text's id: it is found again, and says what it said. The newer one stays as it is. Returns the older text."""
 
-    async def delete_resource(self, id: str, *, expected: int | None=None) -> Receipt:
+    async def delete_resource(self, id: str, *, expected: int | None = None) -> Receipt:
         """Forget one resource and what was derived from it. Source: seed 2."""
 
-    async def forget(self, *targets: str, by: TargetKind | None=None, dry_run: bool=False) -> Receipt:
+    async def forget(
+        self, *targets: str, by: TargetKind | None = None, dry_run: bool = False
+    ) -> Receipt:
         """Forget records by id, sources by uri, or things by label, and all that was made of them."""
 
-    async def confirm(self, *ids: str, by: str='') -> Run:
+    async def confirm(self, *ids: str, by: str = "") -> Run:
         """Say that what is stale still holds: it rests on what its premises say now."""
 
-    async def get_resource(self, id: str, *, as_of: datetime | None=None) -> Resource:
+    async def get_resource(self, id: str, *, as_of: datetime | None = None) -> Resource:
         """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them."""
 
-    async def get_entity(self, id: str, *, as_of: datetime | None=None) -> Entity:
+    async def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
         """Get an entity, without `graph_paths`: `get_edges` and `lookup` have them."""
 
-    async def get_moment(self, id: str, *, as_of: datetime | None=None) -> Moment:
+    async def get_moment(self, id: str, *, as_of: datetime | None = None) -> Moment:
         """Get a moment, without `graph_paths`: `get_edges` and `lookup` have them."""
 
-    async def get_edges(self, label_or_id: str, *, direction: Direction='out', edge_types: Sequence[str] | None=None, limit: int | None=None, as_of: datetime | None=None) -> list[Edge]:
+    async def get_edges(
+        self,
+        label_or_id: str,
+        *,
+        direction: Direction = "out",
+        edge_types: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
         """List the edges at a label, or of the record with an id, newest first. Source: seed 2."""
 
     async def get_moments_by_time(self, start: datetime, end: datetime) -> list[Moment]:
@@ -526,59 +844,179 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     async def query(self, statement: str | _Plan | Statement) -> Answer:
         """Run a statement of the dialect, as text or as a value. See docs/dialect.md."""
 
-    async def rem_query(self, query_type: str, parameters: Mapping[str, Any] | None=None) -> Answer:
+    async def rem_query(
+        self, query_type: str, parameters: Mapping[str, Any] | None = None
+    ) -> Answer:
         """Run a query given as JSON; without parameters, a statement as text."""
 
-    async def lookup(self, *labels: str, as_of: datetime | None=None) -> Answer:
+    async def lookup(self, *labels: str, as_of: datetime | None = None) -> Answer:
         """Look up the records of every schema that have these labels."""
 
-    async def fuzzy(self, text: str, *, type: str | None=None, threshold: float=0.5, limit: int=5) -> Answer:
+    async def fuzzy(
+        self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5
+    ) -> Answer:
         """Find records whose name or alias is like the text, best first."""
 
-    async def search(self, text: str='', *, schema: str='resources', where: Predicate | str | None=None, min_score: float | None=None, limit: int=10, vector: Sequence[float] | None=None, mode: SearchMode='vector') -> Answer:
+    async def search(
+        self,
+        text: str = "",
+        *,
+        schema: str = "resources",
+        where: Predicate | str | None = None,
+        min_score: float | None = None,
+        limit: int = 10,
+        vector: Sequence[float] | None = None,
+        mode: SearchMode = "vector",
+    ) -> Answer:
         """Find records of a schema by meaning: those whose best window is most like the text."""
 
-    async def search_text(self, text: str, *, schema: str | None=None, where: Predicate | str | None=None, limit: int=10) -> Answer:
+    async def search_text(
+        self,
+        text: str,
+        *,
+        schema: str | None = None,
+        where: Predicate | str | None = None,
+        limit: int = 10,
+    ) -> Answer:
         """Find records by their words (BM25)."""
 
-    async def search_resources(self, query: str='', *, limit: int=10, vector: Sequence[float] | None=None, where: Predicate | str | None=None, min_score: float | None=None) -> list[Hit]:
+    async def search_resources(
+        self,
+        query: str = "",
+        *,
+        limit: int = 10,
+        vector: Sequence[float] | None = None,
+        where: Predicate | str | None = None,
+        min_score: float | None = None,
+    ) -> list[Hit]:
         """Find resources by meaning. Source: seed 2."""
 
-    async def search_entities(self, query: str, *, type: str | None=None, limit: int=5, threshold: float=0.7) -> list[Hit]:
+    async def search_entities(
+        self, query: str, *, type: str | None = None, limit: int = 5, threshold: float = 0.7
+    ) -> list[Hit]:
         """Find entities by name or alias, typos forgiven. Source: seed 2."""
 
-    async def traverse(self, label: str, *, edge_types: Sequence[str] | None=None, max_depth: int=1, direction: Direction='out', breadth: int | str | None=None, order_by: str | None=None, limit: int=9, plan_memo: str='', as_of: datetime | None=None, strategy: Strategy='breadth-first', edge_type: str | None=None) -> Answer:
+    async def traverse(
+        self,
+        label: str,
+        *,
+        edge_types: Sequence[str] | None = None,
+        max_depth: int = 1,
+        direction: Direction = "out",
+        breadth: int | str | None = None,
+        order_by: str | None = None,
+        limit: int = 9,
+        plan_memo: str = "",
+        as_of: datetime | None = None,
+        strategy: Strategy = "breadth-first",
+        edge_type: str | None = None,
+    ) -> Answer:
         """Find what can be reached from a label by following edges. Source: seed 5."""
 
     async def sql(self, text: str) -> Answer:
         """Run one read-only SELECT over one schema. See docs/dialect.md for the columns."""
 
-    async def ask(self, question: str, *, turns: int=5, budget_tokens: int=20000, now: datetime | None=None, on_turn: Callable[[AskTurn], None] | None=None) -> AskResult:
+    async def ask(
+        self,
+        question: str,
+        *,
+        turns: int = 5,
+        budget_tokens: int = 20000,
+        now: datetime | None = None,
+        on_turn: Callable[[AskTurn], None] | None = None,
+    ) -> AskResult:
         """Let a model answer: it asks this memory in statements, turn by turn, and cites."""
 
-    async def recall(self, question: str, options: RecallOptions | None=None, **changes: Unpack[RecallChanges]) -> Recall:
+    async def recall(
+        self, question: str, options: RecallOptions | None = None, **changes: Unpack[RecallChanges]
+    ) -> Recall:
         """Recall what answers a question, best first, each with why; nothing when nothing does."""
 
-    async def context(self, question: str, options: RecallOptions | None=None, **changes: Unpack[RecallChanges]) -> str:
+    async def context(
+        self, question: str, options: RecallOptions | None = None, **changes: Unpack[RecallChanges]
+    ) -> str:
         """Recall what answers a question as text for a prompt."""
 
-    async def read(self, source: str | os.PathLike[str], *, category: str | None=None, recursive: bool=True, glob: str | None=None, exclude: Sequence[str]=(), wait: bool=True, progress: Progress | None=None, uri: str | None=None) -> ReadReport:
+    async def read(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        category: str | None = None,
+        recursive: bool = True,
+        glob: str | None = None,
+        exclude: Sequence[str] = (),
+        wait: bool = True,
+        progress: Progress | None = None,
+        uri: str | None = None,
+    ) -> ReadReport:
         """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats."""
 
-    async def read_text(self, text: str, *, uri: str, name: str | None=None, category: str='note', at: datetime | None=None, origin: str='', wait: bool=True, replaces: str='', amends: str='', reason: str='', since: datetime | None=None) -> ReadReport:
+    async def read_text(
+        self,
+        text: str,
+        *,
+        uri: str,
+        name: str | None = None,
+        category: str = "note",
+        at: datetime | None = None,
+        origin: str = "",
+        wait: bool = True,
+        replaces: str = "",
+        amends: str = "",
+        reason: str = "",
+        since: datetime | None = None,
+    ) -> ReadReport:
         """Read a text that is at hand."""
 
-    async def read_chat(self, messages: Iterable[Message], *, uri: str, name: str | None=None, append: bool=False, wait: bool=True) -> ReadReport:
+    async def read_chat(
+        self,
+        messages: Iterable[Message],
+        *,
+        uri: str,
+        name: str | None = None,
+        append: bool = False,
+        wait: bool = True,
+    ) -> ReadReport:
         """Read the turns of a chat: a resource each, a moment for each session, and the people."""
 
-    async def reader(self, *documents: str | os.PathLike[str], told: EventCallback | None=None, strategy: _Strategy | None=None, table: str='documents', files: bool=True) -> AsyncReader:
+    async def reader(
+        self,
+        *documents: str | os.PathLike[str],
+        told: EventCallback | None = None,
+        strategy: _Strategy | None = None,
+        table: str = "documents",
+        files: bool = True,
+    ) -> AsyncReader:
         """Open long documents to look through, search and ask them. Source: seed 3."""
 
-    async def embed_pending(self, progress: Progress | None=None) -> int:
+    async def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many."""
 
-    async def learn(self, source: str | os.PathLike[str] | None=None, *, order: str='strict', period: str | int='month', dreams: int | float | str | None=None, seed: str='', window: int | None=None, budget: Budget | None=None, glob: str | None=None, neighbours: int=5, progress: Callable[[LearnProgress], None] | None=None) -> LearnResult:
+    async def learn(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        order: str = "strict",
+        period: str | int = "month",
+        dreams: int | float | str | None = None,
+        seed: str = "",
+        window: int | None = None,
+        budget: Budget | None = None,
+        glob: str | None = None,
+        neighbours: int = 5,
+        progress: Callable[[LearnProgress], None] | None = None,
+    ) -> LearnResult:
         """Read a source and learn from it in time order; dream whenever a period is over."""
 
-    async def dream(self, dreams: int | float | str | None=None, *, seed: str | None=None, period: str | None=None, dry_run: bool=False, budget: Budget | None=None, neighbours: int=5, progress: Callable[[LearnProgress], None] | None=None) -> DreamResult:
+    async def dream(
+        self,
+        dreams: int | float | str | None = None,
+        *,
+        seed: str | None = None,
+        period: str | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        neighbours: int = 5,
+        progress: Callable[[LearnProgress], None] | None = None,
+    ) -> DreamResult:
         """Dream once about what is remembered."""
