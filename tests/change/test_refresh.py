@@ -202,6 +202,24 @@ def test_what_is_written_while_the_model_thinks_stays(
     assert (SUPERSEDED in memory.get_resource(made.id).metadata) == is_replaced
 
 
+def test_a_moment_that_is_written_while_the_model_thinks_stays(
+    memory: Memory, model: Model
+) -> None:
+    RACES["moments"][1](memory)
+    made = [one for one in shown(memory).values() if isinstance(one, Moment)]
+    own = [replace(one, summary="The herons are mine.", metadata={}) for one in made]
+    memory.write(changed(notes()))
+
+    def think(request: Request) -> ScriptedReply:
+        memory.write(own)
+        return model.racer(request)
+
+    model.replies = {"moment": think}
+    memory.dreams.refresh()
+    assert model.asked.count("moment") > 1
+    assert {memory.get_moment(one.id).summary for one in made} == {"The herons are mine."}
+
+
 def test_what_nothing_follows_from_is_retired(memory: Memory, model: Model) -> None:
     memory.learn(dreams=1)
     model.replies = dict.fromkeys(("synthesis", "entity_synthesis"), lambda _: "NOTHING")

@@ -32,7 +32,7 @@ from .context import quote_resource, run_maintenance, years_of
 from .learn.lessons import LearnPassage
 from .learn.outcomes import insight_name
 from .learn.steps import by_known_names, entities_call, usable_learnings
-from .moments.links import MADE_BY, RULES, retired
+from .moments.links import MADE_BY, RULES, as_they_are, retired
 from .moments.llm import describe_again
 from .rem_cycle import dream_again, dream_name
 from .remake import describe_left
@@ -391,7 +391,8 @@ class _Refresh:
             self._writer.write_each([WritePart(self._below(moment), tuple(moments))])
         else:
             moments = []
-            self._writer.write_each(WritePart((one.id,), (retired(one),)) for one in group)
+            found = as_they_are(self._store, group)
+            self._writer.write_each(WritePart((one.id,), (retired(one),)) for one in found)
         by_id = {one.id: one for one in moments}
         left = [one for one in moments if one.id not in {former.id for former in group}]
         for one in group:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -11,6 +11,7 @@ from ...ingest.documents import identity
 from ...ingest.edges import edge_to
 from ...model import Edge, Moment, Resource
 from ...model.edge_types import ABOUT, ATTENDED_BY, INCLUDES, PART_OF
+from ...model.premises import says
 from ...model.supersession import SUPERSEDED
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
@@ -84,6 +85,13 @@ def _is_current(moment: Moment, by_model: bool) -> bool:
     if maker is None or SUPERSEDED in moment.metadata:
         return False
     return bool(maker != RULES) == by_model
+
+
+def as_they_are(store: Store, moments: Iterable[Moment]) -> list[Moment]:
+    """Those moments that still say what they said, as they are now: what somebody wrote over while
+    a model thought is theirs."""
+    found = ((one, store.records.get("moments", one.id)) for one in moments)
+    return [now for one, now in found if isinstance(now, Moment) and says(now) == says(one)]
 
 
 def retired(moment: Moment) -> Moment:

@@ -24,7 +24,7 @@ from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import ask_each, quote_resource
-from .links import MADE_BY, connections, current_moments, part_id, part_of, retired
+from .links import MADE_BY, as_they_are, connections, current_moments, part_id, part_of, retired
 from .sessions import ResourceSession, time_of
 
 # namespace of the entries that say that a model described what happened in some resources
@@ -191,7 +191,9 @@ def _write(
     """Write the moments of a piece, and that it was described: it may be that nothing happened.
     Those of before, and `outdated` ones, are retired."""
     by_id = {one.id: one for one in current_moments(store, piece.resources, by_model=True)}
-    former = list((by_id | {one.id: one for one in outdated}).values())
+    for one in outdated:
+        by_id.pop(one.id, None)
+    former = [*by_id.values(), *as_they_are(store, outdated)]
     moments = []
     names: set[str] = set()
     for number, draft in enumerate(drafts):
