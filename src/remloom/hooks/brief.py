@@ -1,4 +1,4 @@
-"""What a session begins with: what was decided in a project and still stands, how the last session
+"""What a session begins with: what was decided in a project, how the last session
 ended, what failed and was not mended, and what else there is.
 
 It takes longer than a hook may, so it is made when a session has been read, and looked through when
@@ -68,7 +68,7 @@ def make(memory: Memory, project: Project) -> AgentContext:
     if not sessions:
         return AgentContext(why="nothing is known of this project yet")
     parts = [
-        ("Decided, and not taken back since:", list(_decisions(sessions))),
+        ("Decided, the newest first; a later line may take back an earlier one:", list(_decisions(sessions))),
         (f"The last session, of {sessions[0].date}:", list(_ending(sessions[0]))),
         ("Failed last, and not mended since:", list(_failures(sessions))),
         ("Sessions, the newest first:", list(_index(sessions))),
@@ -199,4 +199,5 @@ def _within(head_line: str, parts: Sequence[tuple[str, Sequence[_Line]]]) -> Age
             texts.append("\n".join([title, *(line.text for line in lines)]))
             ids |= dict.fromkeys(id for line in lines for id in line.ids)
     text = enclosed("\n\n".join(texts))
-    return AgentContext(text=text, ids=tuple(ids), tokens=count_tokens(text, None))
+    why = "the session begins"
+    return AgentContext(text=text, ids=tuple(ids), why=why, tokens=count_tokens(text, None))
