@@ -68,7 +68,10 @@ def make(memory: Memory, project: Project) -> AgentContext:
     if not sessions:
         return AgentContext(why="nothing is known of this project yet")
     parts = [
-        ("Decided, the newest first; a later line may take back an earlier one:", list(_decisions(sessions))),
+        (
+            "Decided, the newest first; a later line may take back an earlier one:",
+            list(_decisions(sessions)),
+        ),
         (f"The last session, of {sessions[0].date}:", list(_ending(sessions[0]))),
         ("Failed last, and not mended since:", list(_failures(sessions))),
         ("Sessions, the newest first:", list(_index(sessions))),
