@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from coding_agent import Agent
-from remloom import Memory
+from remloom import Home, Memory
 from remloom.hooks.injections import Injections
 from remloom.hooks.project import find_project
 from remloom.hooks.switch import Switch, save
@@ -111,6 +111,17 @@ def test_what_is_forgotten_is_in_no_file_beside_the_memory(agent: Agent) -> None
     for path in agent.folder.rglob("*"):
         assert not path.is_file() or b"on call" not in path.read_bytes(), path
     assert agent.call("SessionStart", session_id="three", source="startup") == {}
+
+
+def test_what_a_destroyed_memory_had_is_in_no_file_beside_it(agent: Agent) -> None:
+    agent.start()
+    agent.keep()
+    assert "on call" in agent.answer("SessionStart", session_id="two", source="startup")
+    agent.end()
+    Home(agent.home).delete(find_project(str(agent.work), {}).tenant)
+    assert agent.call("SessionStart", session_id="three", source="startup") == {}
+    for path in agent.folder.rglob("*"):
+        assert not path.is_file() or b"on call" not in path.read_bytes(), path
 
 
 def test_off_is_off(agent: Agent) -> None:

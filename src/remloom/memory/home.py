@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from ..engine.arguments import Progress, check_aware
+from ..engine.briefs import discard_briefs
 from ..model import Copied, Migrated, TenantInfo
 from ..predicates import Predicate
 from ..settings import Settings
@@ -73,6 +74,7 @@ class Home:
         with Grants(settings) as grants:
             grants.revoke_all(tenant)
         backend_for(settings).delete(tenant)
+        discard_briefs(settings.home)
 
     def adopt(self, tenant: str) -> None:
         """Make what stands in the folder of this name the tenant of this name.
